@@ -66,9 +66,10 @@ export function createRenewRoles(parts: RenewRolesDeps): (signal: AbortSignal) =
     }
     const able = people.filter(({ ageMs }) => ageMs <= REMOVED_MS);
     const due = able.filter(({ isDue }) => isDue).sort((a, b) => lastTried(deps, a) - lastTried(deps, b));
-    const verdicts = await askedAbout(deps, due.slice(0, USERS_A_ROUND_MAX), signal);
+    const { verdicts, fault } = await askedAbout(deps, due.slice(0, USERS_A_ROUND_MAX), signal);
     const others = able.filter(({ isDue, user }) => !isDue && !user.record.toAsk);
     await conclude(deps, verdicts, others, signal);
+    if (fault !== undefined) throw fault;
   };
 }
 
@@ -110,11 +111,14 @@ async function tolerant<T>({ log }: AskDeps, userId: string, work: () => Promise
   }
 }
 
-/**
- * Asks about people, a few at a time. Where all of these meet an outage, the others would.
- * @throws the outage
- */
-async function askedAbout(deps: RoundDeps, people: readonly Person[], signal: AbortSignal): Promise<readonly Verdict[]> {
+interface Asked {
+  readonly verdicts: readonly Verdict[];
+  /** The outage by which the others are not asked about. */
+  readonly fault: unknown;
+}
+
+/** Asks about people, a few at a time. Where all of these meet an outage, the others would. */
+async function askedAbout(deps: RoundDeps, people: readonly Person[], signal: AbortSignal): Promise<Asked> {
   const verdicts: Verdict[] = [];
   for (let start = 0; start < people.length && !signal.aborted; start += TOGETHER_MAX) {
     const some = people.slice(start, start + TOGETHER_MAX);
@@ -125,10 +129,10 @@ async function askedAbout(deps: RoundDeps, people: readonly Person[], signal: Ab
       }),
     );
     const faults = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    if (faults.length === some.length) throw faults[0];
+    if (faults.length === some.length) return { verdicts, fault: faults[0] };
     for (const result of results) if (result.status === 'fulfilled' && result.value) verdicts.push(result.value);
   }
-  return verdicts;
+  return { verdicts, fault: undefined };
 }
 
 const refusedIn = (verdicts: readonly Verdict[]): readonly Refused[] => verdicts.filter((one) => one.of === 'refused');
@@ -152,13 +156,15 @@ async function conclude(
   if (refusedIn(first).length === 0) return;
   const byAge = [...others].sort((a, b) => oldestSignIn(a) - oldestSignIn(b));
   const witnesses = isProven(first) ? [] : byAge.slice(0, TOGETHER_MAX);
-  const verdicts = [...first, ...(await askedAbout(deps, witnesses, signal))];
+  const heard = await askedAbout(deps, witnesses, signal);
+  const verdicts = [...first, ...heard.verdicts];
   const refused = refusedIn(verdicts);
   const isUnproven = !isProven(verdicts);
   const isMany = isUnproven && refused.length >= TOGETHER_REFUSED_MIN;
-  // Another replica asks about the others at this moment: the next round knows more.
+  // Another replica asks about the others at this moment, or the provider has gone: the next round knows more.
   const busy = verdicts.filter(({ of }) => of === 'busy').length;
-  if (isUnproven && !isMany && refused.length + busy >= TOGETHER_REFUSED_MIN) return;
+  const isOpen = heard.fault !== undefined || refused.length + busy >= TOGETHER_REFUSED_MIN;
+  if (isUnproven && !isMany && isOpen) return;
   const known = sinceRefusedTogether(await deps.fleet.whole()) ?? 0;
   const now = isMany ? deps.clock.now() : undefined;
   const concludeAll = async (all: readonly Refused[]): Promise<void> => {
@@ -168,7 +174,7 @@ async function conclude(
   await concludeAll(refused);
   // The others have the same to expect, and must not come one by one, when nobody is left beside them.
   const rest = isMany ? byAge.filter((person) => !witnesses.includes(person)) : [];
-  await concludeAll(refusedIn(await askedAbout(deps, rest, signal)));
+  await concludeAll(refusedIn((await askedAbout(deps, rest, signal)).verdicts));
 }
 
 const oldestSignIn = ({ sessions }: Person): number => Math.min(...sessions.map(signedInAt));

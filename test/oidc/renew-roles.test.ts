@@ -1,171 +1,301 @@
 import { expect, test } from 'vitest';
-import { Secret } from '../../src/domain/credentials/secret.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { createRefreshTokens } from '../../src/domain/sessions/refresh-tokens.ts';
-import { createProviderDepartures } from '../../src/domain/users/provider-departures.ts';
-import { createProviderUsers } from '../../src/domain/users/provider-users.ts';
-import { guarded, isUnspent, ProviderFault } from '../../src/oidc/provider-fault.ts';
-import { createRenewRoles } from '../../src/oidc/renew-roles.ts';
+import { guarded, isUnspent } from '../../src/oidc/provider-fault.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
-import { putUser, rewrite, signedIn } from '../support/panel/panel-users.ts';
-import { openedCore } from '../support/service/opened-core.ts';
-import { onEachBackend, type Backend } from '../support/store/backends.ts';
+import { away, lost, MINUTE_MS, refused, refusedFor, renewals } from '../support/offboarding/renewals.ts';
+import { rewrite } from '../support/panel/panel-users.ts';
+import { onEachBackend } from '../support/store/backends.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { until } from '../support/time/until.ts';
 
 /* A refused refresh token is a departure only where it is of the person, and not of a session or of a lost answer. */
 
-const IDENTITY = { issuer: 'https://id.example.com', subject: 'ann' };
-const MINUTE_MS = 60_000;
-const OWNER = { operator: false, accounts: [{ accountId: 'a1b2c3d4e5f6g7h8', role: 'owner' as const }] };
-const refused = (): never => {
-  throw new ProviderFault('refused', Object.assign(new Error('refused'), { error: 'invalid_grant' }), true);
-};
-
-/** The answers of the provider by the text of the token. */
-type Provider = Record<string, () => void>;
-
-async function person(backend: Backend, wrapStore?: (store: Store) => Store) {
-  const it = await openedCore(backend, wrapStore ? { wrapStore } : {});
-  const { core, domain } = it;
-  const { store, clock } = core;
-  const at = clock.now() - 50 * MINUTE_MS;
-  const userId = await putUser(store, { record: { identities: [IDENTITY], mapped: { ...OWNER, at } } });
-  const refreshTokens = createRefreshTokens(core);
-  const session = async (token: string, minutesAgo: number) => {
-    const createdAt = clock.now() - minutesAgo * MINUTE_MS;
-    const record = { method: 'provider' as const, identity: IDENTITY, createdAt };
-    const { sessionId } = await signedIn(store, userId, record);
-    await refreshTokens.keep(sessionId, new Secret(token), { clientId: 'muster', offline: true });
-    await until(() => core.fleet.memory.session(sessionId) !== undefined);
-    return sessionId;
-  };
-  const provider: Provider = {};
-  let during = async (): Promise<void> => undefined;
-  const round = createRenewRoles({
-    ...core,
-    ...domain,
-    refreshTokens,
-    providerUsers: createProviderUsers(domain.userDeps),
-    departures: createProviderDepartures(domain.userDeps),
-    clientId: 'muster',
-    groupsClaim: 'groups',
-    groups: () => [{ group: 'owners', role: 'owner', accountId: 'a1b2c3d4e5f6g7h8' }],
-    client: {
-      async renew(token) {
-        await during();
-        provider[token.reveal()]?.();
-        const claims = { groups: ['owners'] };
-        return { ...IDENTITY, sid: undefined, claims, authenticatedAt: undefined, methods: [], refreshToken: token };
-      },
-    },
-  });
-  return {
-    session,
-    provider,
-    round: () => round(new AbortController().signal),
-    isThere: async (sessionId: string) => (await store.get(KEYS.session(sessionId))) !== undefined,
-    /** While the provider is asked, a sign-in has its answer. */
-    signInDuring: async (round: () => Promise<void>) => {
-      during = () =>
-        rewrite({ store }, KEYS.user(userId), (record) => ({ ...record, mapped: { ...OWNER, at: at + 1 } }));
-      await round();
-    },
-    /** A minute later, as the claim of a token has it. */
-    claimIsOver: (sessionId: string) =>
-      rewrite({ store }, KEYS.refresh(sessionId), ({ claimedUntil: _over, ...record }) => record),
-    accounts: async () => {
-      const { value = '{}' } = (await store.get(KEYS.user(userId))) ?? {};
-      return (JSON.parse(value) as { mapped: typeof OWNER }).mapped.accounts.length;
-    },
-    [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
-  };
-}
-
-const lost = (): never => {
-  throw new ProviderFault('unavailable', { name: 'TimeoutError' });
-};
-
 onEachBackend('a refused refresh token', (backend) => {
   test('of the only session is a departure', async () => {
-    await using one = await person(backend);
-    const session = await one.session('first', 50);
-    one.provider['first'] = refused;
-    await one.round();
-    expect([await one.isThere(session), await one.accounts()]).toEqual([false, 0]);
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    it.provider['first'] = refused;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([false, 0]);
+  });
+
+  test.each([
+    ['without offline access', { clientId: 'muster', offline: false }],
+    ['of which no version has noted the grant', {}],
+  ])('%s ends its session, and is no departure', async (_name, grant) => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50, grant);
+    it.provider['first'] = refused;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([false, 1]);
+  });
+
+  test('keeps what was granted with it through renewals', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    await it.round();
+    expect(await it.refreshRecord(session)).toMatchObject({ clientId: 'muster', offline: true });
+  });
+
+  test('of another client is not even asked for', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50, { clientId: 'before', offline: true });
+    it.provider['first'] = refused;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts(), it.asked]).toEqual([true, 1, []]);
   });
 
   test('ends its session alone where another one of the person is renewed', async () => {
-    await using one = await person(backend);
-    const [older, newer] = [await one.session('older', 55), await one.session('newer', 50)];
-    one.provider['newer'] = refused;
-    await one.round();
-    expect([await one.isThere(older), await one.isThere(newer), await one.accounts()]).toEqual([true, false, 1]);
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50)];
+    it.provider['newer'] = refused;
+    await it.round();
+    expect([await it.isThere(older), await it.isThere(newer), await ann.accounts()]).toEqual([true, false, 1]);
   });
 
   test('of all sessions is a departure, and is none where the newest has said nothing', async () => {
-    await using one = await person(backend);
-    const [older, newer] = [await one.session('older', 55), await one.session('newer', 50)];
-    one.provider['older'] = refused;
-    one.provider['newer'] = () => {
-      throw new ProviderFault('refused', { error: 'invalid_client' }, true);
-    };
-    await one.round();
-    expect([await one.isThere(older), await one.isThere(newer), await one.accounts()]).toEqual([true, true, 1]);
-    one.provider['newer'] = refused;
-    await one.round();
-    expect([await one.isThere(older), await one.isThere(newer), await one.accounts()]).toEqual([false, false, 0]);
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50)];
+    it.provider['older'] = refused;
+    it.provider['newer'] = refusedFor('invalid_client');
+    await it.round();
+    expect([await it.isThere(older), await it.isThere(newer), await ann.accounts()]).toEqual([true, true, 1]);
+    it.provider['newer'] = refused;
+    await it.round();
+    expect([await it.isThere(older), await it.isThere(newer), await ann.accounts()]).toEqual([false, false, 0]);
+  });
+
+  test('of an earlier sign-in is none where the newest one has no token', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50, null)];
+    it.provider['older'] = refused;
+    await it.round();
+    expect([await it.isThere(older), await it.isThere(newer), await ann.accounts()]).toEqual([false, true, 1]);
+  });
+
+  test('of an earlier question is none where a later sign-in is renewed', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const asked = await ann.session('question', 55);
+    const newer = await ann.session('newer', 50);
+    await signedOut(it, ann.userId, asked);
+    it.provider['question'] = refused;
+    await it.round();
+    expect([await it.isThere(newer), await ann.accounts(), it.asked]).toEqual([true, 1, ['newer']]);
+    expect([await it.refreshRecord(asked), (await ann.record()).toAsk]).toEqual([undefined, undefined]);
+  });
+
+  test('is heard again while another token of the person has said nothing, and the question stays', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const older = await ann.session('older', 55);
+    const asked = await ann.session('question', 50);
+    await signedOut(it, ann.userId, asked);
+    it.provider['question'] = refused;
+    it.provider['older'] = refusedFor('invalid_client');
+    await it.round();
+    expect([await it.isThere(older), await ann.accounts(), (await ann.record()).toAsk]).toMatchObject([
+      true,
+      1,
+      { sessionId: asked },
+    ]);
+    it.provider['older'] = refused;
+    await it.round();
+    expect([await it.isThere(older), await ann.accounts(), (await ann.record()).toAsk]).toEqual([false, 0, undefined]);
   });
 
   test('is no departure where an answer to it was lost before, and is one where no request was dealt with', async () => {
-    await using one = await person(backend);
-    const session = await one.session('first', 50);
-    one.provider['first'] = lost;
-    await expect(one.round()).rejects.toThrow('unavailable');
-    await one.claimIsOver(session);
-    one.provider['first'] = refused;
-    await one.round();
-    expect([await one.isThere(session), await one.accounts()]).toEqual([true, 1]);
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    it.provider['first'] = lost;
+    await expect(it.round()).rejects.toThrow('unavailable');
+    await it.claimIsOver(session);
+    it.provider['first'] = refused;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([true, 1]);
 
-    await using other = await person(backend);
-    const kept = await other.session('first', 50);
-    other.provider['first'] = () => {
-      throw new ProviderFault('unavailable', undefined, true);
-    };
-    await expect(other.round()).rejects.toThrow('unavailable');
-    other.provider['first'] = refused;
-    await other.round();
-    expect([await other.isThere(kept), await other.accounts()]).toEqual([false, 0]);
+    const bob = await it.person('bob');
+    const kept = await bob.session('second', 50);
+    it.provider['second'] = away;
+    // Nobody else is due, so that the provider is away.
+    await ann.hasAnswer();
+    await it.round().catch(() => undefined);
+    it.provider['second'] = refused;
+    await it.round();
+    expect([await it.isThere(kept), await bob.accounts()]).toEqual([false, 0]);
+  });
+
+  test.each([
+    ['claimed by a replica that nobody heard of again', { claimedUntil: 1 }],
+    ['looked after by nobody for hours, as that of a copy of the store', { at: 1 }],
+  ])('of a token that was %s is no departure', async (_name, change) => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    await it.rewriteRefresh(session, (record) => ({ ...record, ...change }));
+    it.provider['first'] = away;
+    await expect(it.round()).rejects.toThrow('unavailable');
+    // What is not sure does not become so by a look.
+    it.provider['first'] = refused;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([true, 1]);
   });
 
   test('is no departure of a person who has signed in meanwhile', async () => {
-    await using one = await person(backend);
-    const session = await one.session('first', 50);
-    one.provider['first'] = refused;
-    await one.signInDuring(one.round);
-    expect([await one.isThere(session), await one.accounts()]).toEqual([true, 1]);
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    it.provider['first'] = refused;
+    it.before = ann.hasAnswer;
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([true, 1]);
   });
 
-  test('is a departure also where the store could not take it at first', async () => {
-    let isAway = false;
-    await using one = await person(backend, (store) =>
+  test.each(['the commit that ends the rights', 'the release of the token, too'])(
+    'is a departure also where the store could not take at first %s',
+    async (which) => {
+      let isAway = false;
+      const isOfUser = (key: string): boolean => key.startsWith(KEYS.user.under());
+      const isOfToken = (key: string): boolean => key.startsWith(KEYS.refresh.under());
+      let commitsOfToken = 0;
+      const refusing = (key: string): boolean =>
+        isOfUser(key) || (which.startsWith('the release') && isOfToken(key) && (commitsOfToken += 1) > 1);
+      await using it = await renewals(backend, (store: Store) =>
+        wrappedStore(store, {
+          commit: async (change) => {
+            if (isAway && change.write.some((write) => 'put' in write && refusing(write.put))) {
+              throw new StoreUnavailable('failed', 'It is away.');
+            }
+            return await store.commit(change);
+          },
+        }),
+      );
+      const ann = await it.person();
+      const session = await ann.session('first', 50);
+      it.provider['first'] = refused;
+      isAway = true;
+      await expect(it.round()).rejects.toThrow();
+      expect(await it.isThere(session)).toBe(true);
+      isAway = false;
+      await it.claimIsOver(session);
+      await it.round();
+      expect([await it.isThere(session), await ann.accounts()]).toEqual([false, 0]);
+    },
+  );
+});
+
+/** The provider tells of a logout, and the question is due. */
+async function signedOut(it: Awaited<ReturnType<typeof renewals>>, userId: string, ...sessionIds: string[]) {
+  const { core, departures } = it;
+  const at = core.clock.now() - MINUTE_MS;
+  const deadline = core.clock.monotonic() + 10_000;
+  await departures.endSessions({ actor: 'muster', requestId: 'x', at, deadline }, userId, new Set(sessionIds));
+  await until(() => sessionIds.every((id) => core.fleet.memory.session(id) === undefined));
+}
+
+onEachBackend('a question to the provider', (backend) => {
+  test('is asked with the newest of the ended sessions that has a token', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50, null)];
+    await signedOut(it, ann.userId, older, newer);
+    expect((await ann.record()).toAsk).toMatchObject({ sessionId: older });
+    expect(await it.refreshRecord(older)).toBeDefined();
+    it.provider['older'] = refused;
+    await it.round();
+    expect([await ann.accounts(), (await ann.record()).toAsk]).toEqual([0, undefined]);
+  });
+
+  test('stays that of the later sign-in, whichever session ends last', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50)];
+    await signedOut(it, ann.userId, newer);
+    await signedOut(it, ann.userId, older);
+    expect((await ann.record()).toAsk).toMatchObject({ sessionId: newer });
+    expect([await it.refreshRecord(newer), await it.refreshRecord(older)]).toEqual([expect.anything(), undefined]);
+  });
+
+  test('of another provider, or of a token that is damaged, is closed', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    await signedOut(it, ann.userId, session);
+    const elsewhere = { issuer: 'https://before.example.com', subject: 'ann' };
+    const { identities, toAsk } = await ann.record();
+    const changed = { identities: [...identities, elsewhere], toAsk: { ...toAsk, identity: elsewhere } };
+    await rewrite({ store: it.core.store }, KEYS.user(ann.userId), (user) => ({ ...user, ...changed }));
+    await it.round();
+    expect([(await ann.record()).toAsk, await ann.accounts()]).toEqual([undefined, 1]);
+
+    const damaged = await ann.session('second', 50);
+    await signedOut(it, ann.userId, damaged);
+    await it.rewriteRefresh(damaged, (record) => ({ ...record, token: 'damaged' }));
+    await it.round();
+    expect([(await ann.record()).toAsk, await ann.accounts()]).toEqual([undefined, 1]);
+  });
+
+  test('waits for a provider that refuses the client, and is closed after many answers without a meaning', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    await signedOut(it, ann.userId, session);
+    it.provider['first'] = refusedFor('invalid_client');
+    for (let round = 0; round < 40; round += 1) await it.round();
+    expect((await ann.record()).toAsk).toBeDefined();
+    it.provider['first'] = refusedFor('invalid_request');
+    for (let round = 0; round < 29; round += 1) await it.round();
+    expect((await ann.record()).toAsk).toBeDefined();
+    await it.round();
+    expect([(await ann.record()).toAsk, await ann.accounts()]).toEqual([undefined, 1]);
+  });
+});
+
+onEachBackend('a round of renewals', (backend) => {
+  test('asks about whoever waits longest, also where others always fail', async () => {
+    await using it = await renewals(backend);
+    // Eight, who are older and of whom no answer comes, are asked together.
+    for (let n = 0; n < 8; n += 1) {
+      const failing = await it.person(`failing-${n}`, { minutesAgo: 55 });
+      await failing.session(`failing-${n}`, 55);
+      it.provider[`failing-${n}`] = away;
+    }
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    it.provider['first'] = refused;
+    await expect(it.round()).rejects.toThrow('unavailable');
+    await it.round().catch(() => undefined);
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([false, 0]);
+  });
+
+  test('is not stopped by the fault of one person', async () => {
+    await using it = await renewals(backend, (store: Store) =>
       wrappedStore(store, {
         commit: async (change) => {
-          const isOfUser = change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.user.under()));
-          if (isAway && isOfUser) throw new StoreUnavailable('failed', 'It is away.');
+          const isHis = change.write.some((write) => 'put' in write && write.put.includes('failing'));
+          if (isHis) throw new TypeError('a fault');
           return await store.commit(change);
         },
       }),
     );
-    const session = await one.session('first', 50);
-    one.provider['first'] = refused;
-    isAway = true;
-    await expect(one.round()).rejects.toThrow();
-    expect(await one.isThere(session)).toBe(true);
-    isAway = false;
-    await one.claimIsOver(session);
-    await one.round();
-    expect([await one.isThere(session), await one.accounts()]).toEqual([false, 0]);
+    const silent = await it.person('silent', { minutesAgo: 70 });
+    await silent.session('silent', 70);
+    const ann = await it.person();
+    const session = await ann.session('first', 50);
+    it.provider['first'] = refused;
+    it.provider['silent'] = () => {
+      throw new TypeError('a fault of our own');
+    };
+    await it.round();
+    expect([await it.isThere(session), await ann.accounts()]).toEqual([false, 0]);
   });
 });
 
