@@ -163,6 +163,15 @@ const access = [
   ),
   lines(
     {
+      title: 'People whom the provider refuses',
+      description: 'Refresh tokens by outcome, and users who were refused with many others: their API keys stay.',
+      unit: 'opm',
+      alert: 'MusterProviderRefusesMany',
+    },
+    of(sum(perMinute('muster_provider_tokens_asked_total'), 'outcome'), '{{outcome}}'),
+  ),
+  lines(
+    {
       title: 'Failed secrets that are not in the audit',
       description: 'Entries that were dropped, since the store was too full.',
       unit: 'opm',

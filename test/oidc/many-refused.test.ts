@@ -43,9 +43,11 @@ onEachBackend('many refusals at once', (backend) => {
   ])('of %i people, of whom nobody is renewed: the sessions end, and what becomes of the rights', async (...row) => {
     const [count, standing, errors] = row;
     await using it = await renewals(backend);
-    const { standing: standingOf } = await people(it, count);
+    const { all, standing: standingOf } = await people(it, count);
+    const works = await Promise.all(all.map((person) => person.madeKey()));
     await it.round();
     expect(await standingOf()).toEqual(of(count, standing));
+    expect(await Promise.all(works.map((work) => work()))).toEqual(of(count, standing === KEPT));
     expect(it.errors).toHaveLength(errors);
     for (const line of it.errors) expect(line).toMatch(/refuses many people at once.*muster users list/);
   });

@@ -201,6 +201,21 @@ async function signedOut(it: Awaited<ReturnType<typeof renewals>>, userId: strin
   await until(() => sessionIds.every((id) => core.fleet.memory.session(id) === undefined));
 }
 
+onEachBackend('a role that the settings give', (backend) => {
+  test.each([
+    ['goes where there are no rules at all, and the API keys stay', [], true],
+    ['goes with the API keys where it is no more among the rules', [{ group: 'platform', role: 'operator' }], false],
+  ] as const)('%s', async (_name, rules, stays) => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    await ann.session('first', 50);
+    const works = await ann.madeKey();
+    it.rules = rules;
+    await it.round();
+    expect([await ann.accounts(), await works()]).toEqual([0, stays]);
+  });
+});
+
 onEachBackend('a question to the provider', (backend) => {
   test('is asked with the newest of the ended sessions that has a token', async () => {
     await using it = await renewals(backend);

@@ -24,8 +24,11 @@ export interface ClaimedToken {
   readonly isPerhapsSpent: boolean;
   /** Keeps the token that came in its place. */
   replace(token: Secret): Promise<void>;
-  /** Hands it over to the session that takes the place of the claimed one. */
-  moveTo(sessionId: string): Promise<void>;
+  /**
+   * Hands it over to the session that takes the place of the claimed one.
+   * @param isDoubtful the provider has given another one since, which may have ended this one
+   */
+  moveTo(sessionId: string, isDoubtful?: boolean): Promise<void>;
   /** The provider takes it no more. */
   drop(): Promise<void>;
   /** The provider has not used it up: it is as it was before the claim. */
@@ -123,7 +126,8 @@ export function createRefreshTokens(deps: {
         isPerhapsSpent: isSpent,
         replace: async (next: Secret) =>
           void (await write(sessionId, own, await sealed(sessionId, next, { ...kept, at: clock.now() }))),
-        moveTo: async (next: string) => await begin(next, token, before),
+        moveTo: async (next: string, isDoubtful = false) =>
+          await begin(next, token, { ...before, ...(isDoubtful && { asked: true }) }),
         drop: async () => void (await write(sessionId, own, undefined)),
         release: async () => void (await write(sessionId, own, before)),
       };

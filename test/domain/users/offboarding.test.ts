@@ -171,6 +171,47 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     expect(await accepted(it.panel, ann)).toEqual([401, 401, 401]);
   });
 
+  test('keeps the keys where the logout itself revokes the tokens by which the provider would be asked', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const [ann, bob] = [await leaver(it, 'ann'), await leaver(it, 'bob')];
+    await it.provider.set({ gone: true });
+    const revoking = { revoke_offline_access: true };
+    expect((await signedOutByProvider(it, 'ann', it.panel, revoking)).status).toBe(200);
+    expect([await keepsToken(it, ann.sessionId), (await meOf(it, ann.token)).status]).toEqual([false, 401]);
+    expect((await signedOutByProvider(it, 'bob')).status).toBe(200);
+    await passes(clock, async () => (await keyStatus(it.panel, bob.apiKey)) === 401);
+    expect(await keyStatus(it.panel, ann.apiKey)).toBe(200);
+  });
+
+  test('keeps the keys where the provider leaves the groups away: that says nothing, and the roles end by age', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const ann = await leaver(it, 'ann');
+    await it.provider.set({ groups: null });
+    clock.advance(46 * MINUTE_MS);
+    await lookedAfter(it, ann.sessionId, clock);
+    expect(await keyStatus(it.panel, ann.apiKey)).toBe(200);
+    clock.advance(15 * MINUTE_MS);
+    expect(await accepted(it.panel, ann)).toEqual([401, 200, 200]);
+    expect((await ask(it.panel, ann.other, '/me')).body).toMatchObject({ accounts: [] });
+  });
+
+  test('loses by a proof at the provider what its groups give no more', async () => {
+    await using it = await signing({ backend });
+    const cookie = `muster_${it.origin.port}`;
+    await it.provider.set({ user: 'ann', groups: ['owners'] });
+    const { browser, token } = await it.signIn();
+    const { userId } = (await meOf(it, token)).body as { userId: string };
+    const apiKey = await madeKey(it, await signedIn(it.panel.store, userId), 'ann');
+    await it.provider.set({ groups: ['staff'] });
+    const isPage = ({ pathname }: URL): boolean => ['/proved', '/sign-in'].includes(pathname);
+    const { url } = await browser.go(`${it.origin.origin}/panel/v1/me/proof/provider`, isPage);
+    expect([url.pathname, url.search]).toEqual(['/proved', '']);
+    expect(await keyStatus(it.panel, apiKey)).toBe(401);
+    expect((await meOf(it, browser.cookie(it.origin, cookie))).body).toMatchObject({ accounts: [{ role: 'viewer' }] });
+  });
+
   test('loses by linking another identity what its groups do not give', async () => {
     await using it = await signing({ backend });
     const ann = await leaver(it, 'ann');

@@ -1,3 +1,4 @@
+import type { GroupRule } from '../../../src/config/panel.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { RefreshRecord, SessionRecord, UserRecord } from '../../../src/domain/records/user-records.ts';
@@ -7,10 +8,11 @@ import { createProviderUsers } from '../../../src/domain/users/provider-users.ts
 import { ProviderFault } from '../../../src/oidc/provider-fault.ts';
 import { createRenewRoles } from '../../../src/oidc/renew-roles.ts';
 import { createLog } from '../../../src/log.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { putUser, rewrite, signedIn } from '../panel/panel-users.ts';
 import { openedCore, type OpenedCore } from '../service/opened-core.ts';
 import type { Backend } from '../store/backends.ts';
+import { rawPut } from '../store/raw-key.ts';
 import { until } from '../time/until.ts';
 
 /* Rounds of renewals at a provider that answers what a test says, by the text of each refresh token. */
@@ -18,6 +20,7 @@ import { until } from '../time/until.ts';
 const ISSUER = 'https://id.example.com';
 export const MINUTE_MS = 60_000;
 const ACCOUNT_ID = 'a1b2c3d4e5f6g7h8';
+const RULES: readonly GroupRule[] = [{ group: 'owners', role: 'owner', accountId: ACCOUNT_ID }];
 const OWNER = { operator: false, accounts: [{ accountId: ACCOUNT_ID, role: 'owner' as const }] };
 const OFFLINE: Grant = { clientId: 'muster', offline: true };
 
@@ -53,6 +56,8 @@ export interface RenewedPerson {
   accounts(): Promise<number>;
   /** An answer of the provider has come a moment ago. */
   hasAnswer(): Promise<void>;
+  /** Makes an API key. @returns whether it works */
+  madeKey(): Promise<() => Promise<boolean>>;
 }
 
 /** An installation with a provider. */
@@ -66,6 +71,8 @@ export interface Renewals extends AsyncDisposable {
   readonly asked: string[];
   /** The errors of the log. */
   readonly errors: string[];
+  /** The rules of groups. */
+  rules: readonly GroupRule[];
   /** Is called before each answer. */
   before: () => Promise<void>;
   person(subject?: string, options?: PersonOptions): Promise<RenewedPerson>;
@@ -98,6 +105,7 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
     provider,
     asked,
     errors,
+    rules: RULES,
     before: async () => undefined,
     async person(subject = 'ann', { minutesAgo = 50 } = {}) {
       const identity = { issuer: ISSUER, subject };
@@ -117,6 +125,18 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
           if (grant) await refreshTokens.keep(sessionId, new Secret(token), grant);
           await until(() => core.fleet.memory.session(sessionId) !== undefined);
           return sessionId;
+        },
+        async madeKey() {
+          const account = KEYS.account(ACCOUNT_ID);
+          const key = KEYS.apiKey(ACCOUNT_ID, `key-${userId}`);
+          const acme = { name: 'acme', entitlement: 'enterprise', disabled: false, createdAt: 1 } as const;
+          const record = { name: '', hash: `hash-${userId}`, createdAt: 1, createdBy: `user:${userId}` };
+          const found = (await store.get(account)) !== undefined;
+          const write = [...(found ? [] : [rawPut(account, acme)]), rawPut(key, record)];
+          await store.commit({ expect: [expectAbsent(key)], write });
+          const { memory } = core.fleet;
+          await until(() => [...memory.keysMadeBy(userId)].length > 0);
+          return async () => (await store.get(key)) !== undefined;
         },
         accounts: async () => (await record()).mapped?.accounts.length ?? 0,
         hasAnswer: () =>
@@ -140,7 +160,7 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
     providerUsers: createProviderUsers(domain.userDeps),
     clientId: 'muster',
     groupsClaim: 'groups',
-    groups: () => [{ group: 'owners', role: 'owner', accountId: ACCOUNT_ID }],
+    groups: () => made.rules,
     client: {
       async renew(token, identity) {
         asked.push(token.reveal());

@@ -35,7 +35,7 @@ interface GivenToken {
  * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
  * @param commit begins it, with what makes that necessary; false where nothing was changed
- * @param given takes the place of the refresh token that the session has
+ * @param given takes the place of the refresh token that the session has, unless that alone has offline access
  * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried
  * again; `unchanged` as `commit` says
  * @throws whatever `commit` throws; StoreUnavailable
@@ -55,8 +55,10 @@ async function replaced(
   const claimed = kept.method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
   if (claimed === 'busy') return undefined;
   if (!(await committed(claimed, () => commit({ session: next, replaced: session.id })))) return 'unchanged';
-  if (given && kept.method === 'provider') await refreshTokens.keep(next.sessionId, given.token, given.grant);
-  else if (claimed !== 'none') await claimed.moveTo(next.sessionId);
+  const isLesser = claimed !== 'none' && claimed.isOffline && given?.grant.offline === false;
+  if (given && !isLesser && kept.method === 'provider') {
+    await refreshTokens.keep(next.sessionId, given.token, given.grant);
+  } else if (claimed !== 'none') await claimed.moveTo(next.sessionId, isLesser);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
 }
 
