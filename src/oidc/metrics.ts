@@ -3,7 +3,7 @@ import type { Sections } from '../metrics/instruments/sections.ts';
 /** What came of a refresh token by which the provider was asked; see `Outcome` in ask-provider.ts. */
 const ASKED = ['renewed', 'refused', 'spent', 'there', 'none', 'waits', 'odd', 'unavailable'] as const;
 /** What became of a person whom the provider refuses. */
-const REFUSED = ['ended', 'keys kept'] as const;
+const REFUSED = ['ended', 'kept'] as const;
 
 /** The verbs by which renewals at the provider are counted. */
 export const renewalMetrics = ({ requests }: Sections) => ({

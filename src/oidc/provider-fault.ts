@@ -78,12 +78,7 @@ const OF_CLIENT: ReadonlySet<string> = new Set([
   'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
 ]);
 /** There was no connection. */
-const UNCONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+const UNCONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /**
  * Whether a refresh token is as it was, for certain: no request for it has arrived, one was turned away for its rate

@@ -197,6 +197,6 @@ async function concluded(deps: RoundDeps, { person, refusal }: Refused, together
       deps.log.info({ userId }, 'the provider refuses a user, whose sessions and rights by groups end');
       await deps.departures.refused(originOf(deps), userId, refusal);
     } else await deps.departures.refusedWithOthers(originOf(deps), userId, refusal, togetherAt);
-    deps.metrics.userRefused(togetherAt === undefined ? 'ended' : 'keys kept');
+    deps.metrics.userRefused(togetherAt === undefined ? 'ended' : 'kept');
   });
 }

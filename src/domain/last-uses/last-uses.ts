@@ -241,7 +241,14 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
     const all = new Map(Array.from(ownerIds, (ownerId) => [ownerId, ownOf(ownerId)]));
     const add = (ownerId: string, entry: Entry | undefined): void => {
       const own = all.get(ownerId);
-      if (entry && own) all.set(ownerId, together(readable(() => keeping.open(ownerId, entry).uses), own));
+      if (entry && own)
+        all.set(
+          ownerId,
+          together(
+            readable(() => keeping.open(ownerId, entry).uses),
+            own,
+          ),
+        );
     };
     const ids = [...ownerIds];
     for (let start = 0; ids.length <= READ_ALONE_MAX && start < ids.length; start += READ_TOGETHER_MAX) {

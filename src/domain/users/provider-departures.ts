@@ -2,7 +2,14 @@ import { expectUnchanged, type Entry, type Store } from '../../store/port.ts';
 import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { mutate } from '../mutation/mutation.ts';
-import { withParts, type LeadingStep, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/step.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';

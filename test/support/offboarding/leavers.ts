@@ -62,7 +62,10 @@ export async function passes(clock: FakeClock, holds: () => Promise<boolean>): P
 /** The provider's logout token for somebody reaches the panel. @param more events of the provider's own */
 export async function signedOutByProvider(it: Signing, sub: string, panel = it.panel, more = {}): Promise<Answer> {
   const { kid, privateKey } = it.provider.key;
-  const token = await new SignJWT({ events: { 'http://schemas.openid.net/event/backchannel-logout': {}, ...more }, sub })
+  const token = await new SignJWT({
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {}, ...more },
+    sub,
+  })
     .setProtectedHeader({ alg: 'ES256', kid, typ: 'logout+jwt' })
     .setIssuer(it.provider.issuer)
     .setAudience('muster')

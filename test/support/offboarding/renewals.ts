@@ -93,7 +93,8 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
   const provider: Renewals['provider'] = {};
   const [asked, errors]: [string[], string[]] = [[], []];
   const log = createLog('error', { write: (line: string) => void errors.push(line) });
-  const isThere = async (sessionId: string): Promise<boolean> => (await store.get(KEYS.session(sessionId))) !== undefined;
+  const isThere = async (sessionId: string): Promise<boolean> =>
+    (await store.get(KEYS.session(sessionId))) !== undefined;
   const parsed = async <T>(key: string): Promise<T | undefined> => {
     const entry = await store.get(key);
     return entry && (JSON.parse(entry.value) as T);
