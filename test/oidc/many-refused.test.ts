@@ -9,7 +9,7 @@ import { onEachBackend } from '../support/store/backends.ts';
  * while nobody who signed in before them is renewed, a person has to look.
  */
 
-/** So many people, who signed in before an hour, one a minute. @returns whether each still has a session and the roles */
+/** Signs so many people in, one a minute; the provider refuses each of them from then on. */
 async function people(it: Renewals, count: number, { minutesAgo = 50, firstAgo = 300 } = {}) {
   const all: (RenewedPerson & { readonly sessionId: string; readonly token: string })[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -21,7 +21,7 @@ async function people(it: Renewals, count: number, { minutesAgo = 50, firstAgo =
   }
   return {
     all,
-    async standing() {
+    standing: async () => {
       const each = all.map(async ({ sessionId, accounts, record }) => [
         await it.isThere(sessionId),
         await accounts(),

@@ -13,7 +13,7 @@ const GROUP_CHARACTERS_MAX = 256;
 /**
  * The roles of a user.
  * @param claim the value of the groups claim
- * @param rules without any, groups give no roles and none are asked for: that is a setting, and no answer of the provider
+ * @param rules without any, groups give no roles and none are asked for: that is a setting, and no answer
  * @param when the instant, in milliseconds since 1970, and the store's revision before the provider was asked
  */
 export function mappedRoles(

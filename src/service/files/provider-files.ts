@@ -11,8 +11,8 @@ import type { WatchedFiles } from './watched-file.ts';
 
 /**
  * The provider of sign-ins: a new secret is used from the next call of it on, and new rules at the next sign-in and the
- * next renewal of roles. A file that had rules and has none is half written, or of a template that failed: it would take
- * the roles of all people, and is refused. At the start it gives no roles, and no API key ends for it
+ * next renewal of roles. A file that had rules and has none is half written, or of a template that failed: it would
+ * take the roles of all people, and is refused. At the start it gives no roles, and no API key ends for it
  * (domain/users/taken-roles.ts).
  * @returns undefined where there is no provider
  * @throws ConfigError

@@ -51,11 +51,11 @@ export interface RenewedPerson {
   readonly userId: string;
   /** Signs in so long ago. @param grant `null` where the provider gave no token @returns the id of the session */
   session(token: string, minutesAgo: number, grant?: Grant | null, more?: Partial<SessionRecord>): Promise<string>;
-  record(): Promise<UserRecord>;
+  readonly record: () => Promise<UserRecord>;
   /** The accounts on which the groups give a role: none once the provider has refused the person. */
-  accounts(): Promise<number>;
+  readonly accounts: () => Promise<number>;
   /** An answer of the provider has come a moment ago. */
-  hasAnswer(): Promise<void>;
+  readonly hasAnswer: () => Promise<void>;
   /** Makes an API key. @returns whether it works */
   madeKey(): Promise<() => Promise<boolean>>;
 }
