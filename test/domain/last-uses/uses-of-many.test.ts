@@ -8,7 +8,7 @@ import { onEachStore } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
-/* The last uses of many owners are read by themselves: an installation has far more accounts than people have keys in. */
+/* The last uses of many owners are read alone: an installation has far more accounts than people have keys in. */
 
 onEachStore('the last uses of many owners', (stores) => {
   test.each([
