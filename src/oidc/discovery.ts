@@ -40,7 +40,11 @@ export function createDiscovery(provider: Described, { clock, egress }: Discover
   let failures = 0;
   return () => {
     if (known && clock.monotonic() < known.until) return known.outcome;
-    const outcome = guarded('unavailable', () => discover(provider, egress));
+    const outcome = guarded(
+      'unavailable',
+      () => discover(provider, egress),
+      () => true,
+    );
     known = { outcome, until: clock.monotonic() + DISCOVERED_MS };
     outcome.then(
       () => {
@@ -72,7 +76,7 @@ async function discover({ issuer: url, clientId, clientSecret }: Described, egre
     },
   );
   const { jwks_uri: keysAt } = configuration.serverMetadata();
-  if (keysAt === undefined) throw new ProviderFault('unavailable', undefined);
+  if (keysAt === undefined) throw new ProviderFault('unavailable', undefined, true);
   const keysOf = (more: { readonly cooldownDuration?: number }): JWTVerifyGetKey =>
     createRemoteJWKSet(new URL(keysAt), { timeoutDuration: PROVIDER_CALL_MS, [josesFetch]: ask, ...more });
   return { configuration, keys: keysOf({ cooldownDuration: 0 }), strangersKeys: keysOf({}) };

@@ -7,6 +7,8 @@ export interface LoggedOut {
   readonly issuer: string;
   readonly subject: string | undefined;
   readonly sid: string | undefined;
+  /** The provider revokes offline access with the session: the refusal of its tokens tells nothing of the person. */
+  readonly isRevoked: boolean;
 }
 
 /** The facts that a logout token is checked against. */
@@ -20,6 +22,8 @@ interface LogoutTerms {
 }
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+/** An event of Keycloak's own, beside the one above. */
+const REVOKES_OFFLINE_ACCESS = 'revoke_offline_access';
 const AGE_SECONDS = 300;
 /** Tokens that this replica remembers, by `jti`; each is too old after `AGE_SECONDS` anyway. */
 const REMEMBERED_MAX = 10_000;
@@ -54,12 +58,12 @@ export class LogoutTokens {
 }
 
 function loggedOut({ iss = '', sub, events, nonce, sid }: JWTPayload): LoggedOut {
-  const isEvent = typeof events === 'object' && events !== null && EVENT in events;
+  const told = typeof events === 'object' && events !== null ? events : {};
   const subject = sub === undefined ? undefined : subjectOf(sub);
   const session = sessionIdOf(sid);
   // A nonce is that of an ID token, which must not pass for this one.
-  if (!isEvent || nonce !== undefined || (subject === undefined && session === undefined)) {
+  if (!(EVENT in told) || nonce !== undefined || (subject === undefined && session === undefined)) {
     throw new Error('This is no logout token.');
   }
-  return { issuer: iss, subject, sid: session };
+  return { issuer: iss, subject, sid: session, isRevoked: REVOKES_OFFLINE_ACCESS in told };
 }

@@ -1,4 +1,4 @@
-import { ACCESS_TOKENS } from './access-tokens.ts';
+import { ACCESS_TOKENS } from './rights/access-tokens.ts';
 import { APPS } from './apps.ts';
 import { CLIENTS } from './clients.ts';
 import { CONCURRENCY } from './concurrency.ts';
@@ -11,8 +11,8 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
-import { PEOPLE_ROLES } from './people-roles.ts';
-import { RESTRICTED_KEYS } from './restricted-keys.ts';
+import { PEOPLE_ROLES } from './rights/people-roles.ts';
+import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
 import { STORE } from './store.ts';
 

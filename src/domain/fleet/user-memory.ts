@@ -31,6 +31,8 @@ export class UserMemory {
   readonly #tokensOf = new Map<string, Set<string>>();
   readonly #accountsOf = new Map<string, Set<string>>();
   readonly #invitedBy = new Map<string, Set<string>>();
+  /** The ids of ended sessions by whose tokens a question to the provider is open. */
+  readonly #questions = new Set<string>();
   #operators: Versioned<OperatorsRecord> = NOBODY;
 
   user(userId: string): UserEntry | undefined {
@@ -62,6 +64,11 @@ export class UserMemory {
     return [...(this.#tokensOf.get(userId) ?? [])].flatMap((id) => this.#tokens.get(id) ?? []);
   }
 
+  /** Whether a question to the provider is open by the token of an ended session. */
+  hasQuestion(sessionId: string): boolean {
+    return this.#questions.has(sessionId);
+  }
+
   operators(): Versioned<OperatorsRecord> {
     return this.#operators;
   }
@@ -85,6 +92,7 @@ export class UserMemory {
         this.#dropUser(ref.id);
         this.#users.set(ref.id, user);
         if (user.record.invitedBy !== undefined) addTo(this.#invitedBy, user.record.invitedBy, ref.id);
+        if (user.record.toAsk) this.#questions.add(user.record.toAsk.sessionId);
         break;
       }
       case 'session': {
@@ -132,14 +140,16 @@ export class UserMemory {
   }
 
   #dropUser(userId: string): void {
-    const invitedBy = this.#users.get(userId)?.record.invitedBy;
+    const { invitedBy, toAsk } = this.#users.get(userId)?.record ?? {};
     if (invitedBy !== undefined) removeFrom(this.#invitedBy, invitedBy, userId);
+    if (toAsk) this.#questions.delete(toAsk.sessionId);
     this.#users.delete(userId);
   }
 
   clear(): void {
     this.#users.clear();
     this.#invitedBy.clear();
+    this.#questions.clear();
     this.#sessions.clear();
     this.#sessionsOf.clear();
     this.#tokens.clear();

@@ -1,4 +1,4 @@
-import type { Mutant } from './mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 /** Access tokens of persons for the API of the panel. */
 export const ACCESS_TOKENS: readonly Mutant[] = [

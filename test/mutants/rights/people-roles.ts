@@ -1,4 +1,4 @@
-import type { Mutant } from './mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 /** Roles of people on the installation (P1), beside the roles of tokens in secrets.ts. */
 export const PEOPLE_ROLES: readonly Mutant[] = [

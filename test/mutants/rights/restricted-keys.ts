@@ -1,4 +1,4 @@
-import type { Mutant } from './mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 /** API keys that may do less (H23), beside those in apps.ts. */
 export const RESTRICTED_KEYS: readonly Mutant[] = [
