@@ -180,6 +180,7 @@ async function answered(
   try {
     const answer = await client.renew(claimed.token, identity);
     if (answer === 'foreign') {
+      log.info({ userId }, 'the roles of a user could not be renewed: another provider gave the token');
       await claimed.release();
       return 'none';
     }
