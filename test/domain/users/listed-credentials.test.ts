@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { keyStatus } from '../../support/offboarding/leavers.ts';
+import { askBy, makeToken } from '../../support/panel/access-tokens/tokens.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { tenant } from '../../support/service/muster.ts';
@@ -8,7 +9,14 @@ import { onEachBackend } from '../../support/store/backends.ts';
 
 /* The list of users tells who has sessions and living API keys, and when each was last used. */
 
-const NOTHING = { apiKeys: 0, apiKeysLastUsedAt: null, sessions: 0, sessionsLastUsedAt: null };
+const NOTHING = {
+  apiKeys: 0,
+  apiKeysLastUsedAt: null,
+  accessTokens: 0,
+  accessTokensLastUsedAt: null,
+  sessions: 0,
+  sessionsLastUsedAt: null,
+};
 
 onEachBackend('the list of users', (backend) => {
   test('has the living keys and sessions of each user, with their last use', async () => {
@@ -40,6 +48,11 @@ onEachBackend('the list of users', (backend) => {
     expect(await listed(ann.userId)).toMatchObject({ apiKeys: 2, apiKeysLastUsedAt: expect.any(String) as string });
     expect(await listed(nobody)).toMatchObject(NOTHING);
     expect(await listed(bob.userId)).toMatchObject({ apiKeys: 0, sessions: 1 });
+
+    const token = await makeToken(panel, ann, { accountId });
+    expect(await listed(ann.userId)).toMatchObject({ accessTokens: 1, accessTokensLastUsedAt: null });
+    expect((await askBy(panel, token, `/accounts/${accountId}/overview`)).status).toBe(200);
+    expect(await listed(ann.userId)).toMatchObject({ accessTokensLastUsedAt: expect.any(String) as string });
 
     // Both makers know a secret of a key that was rotated with an overlap.
     const rotated = await ask(panel, bob, `${keysOf}/${keyId}/rotation`, {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import {
   accepted,
+  accessTokens,
   audited,
   keepsToken,
   keyStatus,
@@ -55,6 +56,8 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     const given = await leaver(it, 'bob', ['platform']);
     const members = { members: [{ userId: given.userId, role: 'owner', since: 1 }] };
     await rewrite(it.panel, KEYS.members(it.accountId), () => members);
+    const tokens = await accessTokens(it, ann, given);
+    expect(await tokens.statuses()).toEqual([200, 200]);
     await it.provider.set({ groups: [] });
     clock.advance(50 * MINUTE_MS);
     await passes(clock, async () => (await keyStatus(it.panel, ann.apiKey)) === 401);
@@ -62,6 +65,7 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     await passes(clock, async () => (await audited(it)).filter(({ detail }) => 'mapped' in detail).length === 2);
     // Sessions get other tokens, since the roles have changed, and the key is that of an owner by invitation.
     expect(await accepted(it.panel, given)).toEqual([200, 200, 200]);
+    expect(await tokens.statuses()).toEqual([401, 200]);
   });
 
   test('has nothing once a refresh is refused, and whoever an account has by invitation keeps the keys', async () => {
@@ -72,12 +76,16 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     await rewrite(it.panel, KEYS.members(it.accountId), () => ({
       members: [{ userId: bob.userId, role: 'owner', since: 1 }],
     }));
+    const tokens = await accessTokens(it, ann, bob);
+    expect(await tokens.statuses()).toEqual([200, 200]);
     await it.provider.set({ gone: true });
     clock.advance(46 * MINUTE_MS);
     await passes(clock, async () => (await keyStatus(it.panel, ann.apiKey)) === 401);
     expect(await accepted(it.panel, ann)).toEqual([401, 401, 401]);
     await passes(clock, async () => (await ask(it.panel, bob.other, '/me')).status === 401);
     expect(await accepted(it.panel, bob)).toEqual([401, 401, 200]);
+    // An access token acts as its person, as a session does.
+    expect(await tokens.statuses()).toEqual([401, 401]);
     expect([await keepsToken(it, ann.sessionId), await keepsToken(it, bob.sessionId)]).toEqual([false, false]);
     const told = (await audited(it)).filter(({ detail }) => detail['mapped'] === 'refused');
     expect(new Set(told.map(({ actor, detail }) => `${actor} ${String(detail['userId'])}`))).toEqual(

@@ -7,6 +7,7 @@ import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 import { RedirectedBrowser } from '../panel/oidc-provider.ts';
 import { ask, signedIn, type Browser, type PanelMuster } from '../panel/panel-users.ts';
+import { askBy, makeToken, type AccessToken } from '../panel/access-tokens/tokens.ts';
 import { meOf, type Signing } from '../panel/signing.ts';
 import { asOperator } from '../panel/visitor.ts';
 
@@ -50,6 +51,15 @@ export const accepted = async (panel: PanelMuster, { token, other, apiKey }: Lea
   (await ask(panel, other, '/me')).status,
   await keyStatus(panel, apiKey),
 ];
+
+/** Access tokens that people make, and the statuses that these get. */
+export async function accessTokens({ panel, accountId }: Signing, ...people: readonly Leaver[]) {
+  const expiresAt = new Date(Date.now() + 300 * 86_400_000).toISOString();
+  const made = await Promise.all(people.map(({ other }) => makeToken(panel, other, { accountId, expiresAt })));
+  const status = async (token: AccessToken): Promise<number> =>
+    (await askBy(panel, token, `/accounts/${accountId}/overview`)).status;
+  return { statuses: (): Promise<readonly number[]> => Promise.all(made.map(status)) };
+}
 
 /** Lets time pass in small steps until it holds. */
 export async function passes(clock: FakeClock, holds: () => Promise<boolean>): Promise<void> {

@@ -3,7 +3,10 @@ import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { RefreshRecord, SessionRecord, UserRecord } from '../../../src/domain/records/user-records.ts';
 import { createRefreshTokens, type Grant, type RefreshTokens } from '../../../src/domain/sessions/refresh-tokens.ts';
-import { createProviderDepartures, type ProviderDepartures } from '../../../src/domain/users/provider/provider-departures.ts';
+import {
+  createProviderDepartures,
+  type ProviderDepartures,
+} from '../../../src/domain/users/provider/provider-departures.ts';
 import { createProviderUsers } from '../../../src/domain/users/provider/provider-users.ts';
 import { ProviderFault } from '../../../src/oidc/provider-fault.ts';
 import { createRenewRoles } from '../../../src/oidc/renew-roles.ts';

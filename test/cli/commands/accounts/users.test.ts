@@ -90,7 +90,7 @@ describe('users', () => {
     }
     expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
     const [list, keys] = results;
-    expect(list?.stdout).toMatch(/ KEYS +KEYS USED +SESSIONS +SESSIONS USED/);
+    expect(list?.stdout).toMatch(/ KEYS +KEYS USED +TOKENS +TOKENS USED +SESSIONS +SESSIONS USED/);
     expect(list?.stdout).toMatch(new RegExp(`${userId} .* 1 +\\S.* 1 +\\S`));
     expect(keys?.stdout).toContain(keyId);
     expect(await json<User[]>('list')).not.toContainEqual(expect.objectContaining({ userId }));
