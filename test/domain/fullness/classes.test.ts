@@ -38,6 +38,7 @@ describe('A12: the classes of commits', () => {
       'passkey.removed',
       'identity.unlinked',
       'operator.removed',
+      'role.taken',
       'member.changed',
       'member.removed',
       'session.created',

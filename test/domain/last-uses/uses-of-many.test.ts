@@ -20,7 +20,7 @@ onEachStore('the last uses of many owners', (stores) => {
     if (!one || !other || !stranger) throw new Error('no keys');
     const write = [
       rawPut(one, { keys: [['k', 10]] }),
-      rawPut(other, { keys: 'damaged' } as never),
+      rawPut(other, { keys: 'damaged' }),
       rawPut(stranger, { keys: [['k', 30]] }),
     ];
     await store.commit({ expect: [expectAbsent(one)], write });

@@ -138,4 +138,20 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     rule: 'An access token reaches no other tokens.',
     caughtBy: ['test/api/panel/admission/reach.test.ts'],
   },
+  {
+    name: 'whoever the provider refuses keeps access tokens',
+    file: 'src/domain/users/taken-roles.ts',
+    search: '...(isRefused && { tokens:',
+    replacement: '...(isRefused && mapped.operator && { tokens:',
+    rule: 'A17: access tokens end with their person, as the provider tells.',
+    caughtBy: ['test/domain/users/offboarding.test.ts'],
+  },
+  {
+    name: 'an answer of the provider that takes the last role leaves access tokens',
+    file: 'src/domain/users/taken-roles.ts',
+    search: 'mayLose ? await tokensWithoutRole(reader, after, { operator: isOperator }) : []',
+    replacement: 'mayLose && isOperator ? await tokensWithoutRole(reader, after, { operator: isOperator }) : []',
+    rule: 'A17: access tokens end with the last role on the account.',
+    caughtBy: ['test/domain/users/offboarding.test.ts'],
+  },
 ];
