@@ -87,7 +87,7 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   test('support revokes apps and an operator shows and changes a role; what support may not, the user’s dialog has not', async () => {
     await using support = await personVisit('support', 'desk@example.com');
-    await using other = await personVisit('auditor', 'other@example.com');
+    await using _ = await personVisit('auditor', 'other@example.com');
     const { page } = support;
     await openPage(page, world.muster, `/accounts/${world.account.accountId}/apps`, /edge-001/);
     await press(page.getByRole('checkbox', { name: /edge-002/ }));
