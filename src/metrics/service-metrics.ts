@@ -23,7 +23,6 @@ import { replicaMetrics } from '../domain/replicas/metrics.ts';
 import { clockMetrics } from '../domain/status-history/clock-trust.ts';
 import { detectionMetrics } from '../domain/review-queue/detections.ts';
 import { signInMetrics } from '../domain/sign-ins/metrics.ts';
-import { renewalMetrics } from '../oidc/metrics.ts';
 import { fileMetrics } from '../service/files/metrics.ts';
 import { storeMetrics } from '../store/metrics.ts';
 import { watchCacheMetrics } from '../store/watch-cache/metrics.ts';
@@ -57,7 +56,6 @@ export function createMetrics(version: string) {
     ...attemptMetrics(sections),
     ...roleRefusalMetrics(sections),
     ...signInMetrics(sections),
-    ...renewalMetrics(sections),
     ...listenerMetrics(sections),
     ...fileMetrics(sections),
     ...rateDecisionMetrics(sections),

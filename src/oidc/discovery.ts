@@ -40,11 +40,7 @@ export function createDiscovery(provider: Described, { clock, egress }: Discover
   let failures = 0;
   return () => {
     if (known && clock.monotonic() < known.until) return known.outcome;
-    const outcome = guarded(
-      'unavailable',
-      () => discover(provider, egress),
-      () => true,
-    );
+    const outcome = guarded('unavailable', () => discover(provider, egress));
     known = { outcome, until: clock.monotonic() + DISCOVERED_MS };
     outcome.then(
       () => {
@@ -76,7 +72,7 @@ async function discover({ issuer: url, clientId, clientSecret }: Described, egre
     },
   );
   const { jwks_uri: keysAt } = configuration.serverMetadata();
-  if (keysAt === undefined) throw new ProviderFault('unavailable', undefined, true);
+  if (keysAt === undefined) throw new ProviderFault('unavailable', undefined);
   const keysOf = (more: { readonly cooldownDuration?: number }): JWTVerifyGetKey =>
     createRemoteJWKSet(new URL(keysAt), { timeoutDuration: PROVIDER_CALL_MS, [josesFetch]: ask, ...more });
   return { configuration, keys: keysOf({ cooldownDuration: 0 }), strangersKeys: keysOf({}) };

@@ -7,8 +7,6 @@ export interface LoggedOut {
   readonly issuer: string;
   readonly subject: string | undefined;
   readonly sid: string | undefined;
-  /** The provider revokes offline access with the session: the refusal of its tokens tells nothing of the person. */
-  readonly isRevoked: boolean;
 }
 
 /** The facts that a logout token is checked against. */
@@ -22,8 +20,6 @@ interface LogoutTerms {
 }
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** An event of Keycloak's own, beside the one above. */
-const REVOKES_OFFLINE_ACCESS = 'revoke_offline_access';
 const AGE_SECONDS = 300;
 /** Tokens that this replica remembers, by `jti`; each is too old after `AGE_SECONDS` anyway. */
 const REMEMBERED_MAX = 10_000;
@@ -58,12 +54,12 @@ export class LogoutTokens {
 }
 
 function loggedOut({ iss = '', sub, events, nonce, sid }: JWTPayload): LoggedOut {
-  const told = typeof events === 'object' && events !== null ? events : {};
+  const isEvent = typeof events === 'object' && events !== null && EVENT in events;
   const subject = sub === undefined ? undefined : subjectOf(sub);
   const session = sessionIdOf(sid);
   // A nonce is that of an ID token, which must not pass for this one.
-  if (!(EVENT in told) || nonce !== undefined || (subject === undefined && session === undefined)) {
+  if (!isEvent || nonce !== undefined || (subject === undefined && session === undefined)) {
     throw new Error('This is no logout token.');
   }
-  return { issuer: iss, subject, sid: session, isRevoked: REVOKES_OFFLINE_ACCESS in told };
+  return { issuer: iss, subject, sid: session };
 }

@@ -3,14 +3,13 @@ import * as oidc from 'openid-client';
 import type { WatchedProvider } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Grant } from '../domain/sessions/refresh-tokens.ts';
 import type { Identity } from '../domain/records/user-records.ts';
 import type { Egress } from '../outgoing/egress.ts';
 import type { Clock } from '../time/clock.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 import { CLOCK_TOLERANCE_SECONDS, createDiscovery, type Discovered } from './discovery.ts';
 import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
-import { guarded, isUnspent } from './provider-fault.ts';
+import { guarded } from './provider-fault.ts';
 
 /*
  * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core
@@ -22,8 +21,6 @@ interface ProviderFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
-  /** The scopes that are asked for, separated by spaces. */
-  readonly scopes: string;
 }
 
 /** The user who signed in, as the provider says. */
@@ -40,23 +37,17 @@ export interface ProviderAnswer {
   readonly refreshToken: Secret | undefined;
 }
 
-/** The answer to a sign-in, which begins a grant. */
-export interface SignInAnswer extends ProviderAnswer {
-  readonly grant: Grant;
-}
-
 /** The provider as the panel uses it. All throw ProviderFault. */
 export interface ProviderClient {
   /** The address at the provider, and what to remember. @param proof asks for a new sign-in there, and when it was */
   begin(proof?: 'proof'): Promise<{ readonly url: string; readonly flow: ProviderFlow }>;
   /** Exchanges the answer that came back with the browser. @param query of the callback */
-  end(query: URLSearchParams, flow: ProviderFlow): Promise<SignInAnswer>;
+  end(query: URLSearchParams, flow: ProviderFlow): Promise<ProviderAnswer>;
   /**
    * Asks anew with a refresh token; the answer may have another one.
-   * @param identity who it must be
-   * @returns `foreign` where another provider gave the token: it is not sent
+   * @param identity who it must be; a token that another provider gave is not sent
    */
-  renew(refreshToken: Secret, identity: Identity): Promise<ProviderAnswer | 'foreign'>;
+  renew(refreshToken: Secret, identity: Identity): Promise<ProviderAnswer>;
   /** The address to sign out at the provider; undefined where it has none. */
   endSessionUrl(): Promise<string | undefined>;
   /** Judges a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). */
@@ -82,7 +73,7 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
     async begin(proof) {
       const { configuration } = await discovered();
       const verifier = oidc.randomPKCECodeVerifier();
-      const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, scopes: provider.scopes };
+      const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier };
       const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: panelUrl() + CALLBACK_PATH,
         scope: provider.scopes,
@@ -97,7 +88,7 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
       });
       return { url: url.href, flow };
     },
-    async end(query, { state, nonce, verifier, scopes }) {
+    async end(query, { state, nonce, verifier }) {
       const found = await discovered();
       const url = new URL(panelUrl() + CALLBACK_PATH);
       url.search = query.toString();
@@ -108,20 +99,15 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
           expectedNonce: nonce,
           idTokenExpected: true,
         });
-        // A provider that does not say which scopes it has granted grants those that it was asked for (RFC 6749, 5.1).
-        const offline = (tokens.scope ?? scopes).split(' ').includes('offline_access');
-        const answer = answerOf(await signedClaims(tokens, found, clock.now()), tokens.refresh_token);
-        return { ...answer, grant: { clientId: provider.clientId, offline } };
+        return answerOf(await signedClaims(tokens, found, clock.now()), tokens.refresh_token);
       });
     },
     async renew(refreshToken, { issuer: given, subject }) {
       const found = await discovered();
-      const { issuer } = found.configuration.serverMetadata();
-      if (given !== issuer) return 'foreign';
-      const granting = (): ReturnType<typeof oidc.refreshTokenGrant> =>
-        oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
-      const tokens = await guarded('refused', granting, isUnspent);
       return await guarded('refused', async () => {
+        const { issuer } = found.configuration.serverMetadata();
+        if (given !== issuer) throw new Error('The refresh token is of another provider.');
+        const tokens = await oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
         // An answer to a refresh need not have an ID token (OpenID Connect Core 1.0, 12.2).
         const claims =
           (await signedClaims(tokens, found, clock.now())) ??

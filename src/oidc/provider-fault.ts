@@ -10,37 +10,26 @@ export class ProviderFault extends Error {
   readonly reason: FaultReason;
   /** The grant is good no more: the same token or code will be refused again. */
   readonly isFinal: boolean;
-  /** The provider refuses this client, and has judged no token. */
-  readonly isOfClient: boolean;
-  /** The refresh token is as it was: the provider was not asked, or has given no other one in its place. */
-  readonly isUnspent: boolean;
 
-  constructor(reason: FaultReason, cause: unknown, isUnspent = false) {
+  constructor(reason: FaultReason, cause: unknown) {
     const codes = codesOf(cause);
     super(`The provider of sign-ins: ${[reason, ...codes].join(', ')}`);
     this.reason = reason;
-    this.isFinal = isUnspent && reason === 'refused' && codes.includes('invalid_grant');
-    this.isOfClient = isUnspent && codes.some((code) => OF_CLIENT.has(code));
-    this.isUnspent = isUnspent;
+    this.isFinal = reason === 'refused' && codes.includes('invalid_grant');
   }
 }
 
 /**
  * Does work that speaks to the provider.
  * @param otherwise what a fault is that is not known to be one of the network
- * @param isUnspent judges whether the refresh token is as it was
  * @throws ProviderFault
  */
-export async function guarded<T>(
-  otherwise: FaultReason,
-  work: () => Promise<T>,
-  isUnspent: (error: unknown) => boolean = () => false,
-): Promise<T> {
+export async function guarded<T>(otherwise: FaultReason, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ProviderFault) throw error;
-    throw new ProviderFault(isOutage(error) ? 'unavailable' : otherwise, error, isUnspent(error));
+    throw new ProviderFault(isOutage(error) ? 'unavailable' : otherwise, error);
   }
 }
 
@@ -68,31 +57,6 @@ const NO_KEYS: ReadonlySet<string> = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVA
 /** The provider says itself, by OAuth, that it is in trouble. */
 const IN_TROUBLE: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 const isOfTrouble = (status: number): boolean => status >= 500 || status === 429;
-
-/** The provider refuses the client: by OAuth (RFC 6749, 5.2), or by a challenge of HTTP in its place. */
-const OF_CLIENT: ReadonlySet<string> = new Set([
-  'invalid_client',
-  'unauthorized_client',
-  'invalid_scope',
-  'unsupported_grant_type',
-  'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
-]);
-/** There was no connection. */
-const UNCONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
-
-/**
- * Whether a refresh token is as it was, for certain: no request for it has arrived, one was turned away for its rate
- * (429), or the provider itself refuses by OAuth. A proxy says 503 also where the answer of the provider was cut off.
- */
-export function isUnspent(error: unknown): boolean {
-  if (codesOf(error).some((code) => UNCONNECTED.has(code) || OF_CLIENT.has(code))) return true;
-  for (const cause of chainOf(error)) {
-    if ('error' in cause && typeof cause.error === 'string') return !('status' in cause && Number(cause.status) >= 500);
-    if ('status' in cause) return cause.status === 429;
-    if (cause.cause instanceof Response) return cause.cause.status === 429;
-  }
-  return false;
-}
 
 /** No answer, or one of a server in trouble. */
 function isOutage(error: unknown): boolean {

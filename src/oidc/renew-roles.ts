@@ -1,14 +1,29 @@
+import type { GroupRule } from '../config/panel.ts';
+import type { Fleet } from '../domain/fleet/fleet.ts';
 import type { FleetMemory } from '../domain/fleet/memory.ts';
+import type { SessionEntry, UserEntry } from '../domain/fleet/reader.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Origin } from '../domain/mutation/step.ts';
-import { signedInAt, type ProviderDepartures } from '../domain/users/provider/provider-departures.ts';
-import { RecentMap } from '../packed/recent-map.ts';
-import { StoreUnavailable } from '../store/port.ts';
-import { createAskProvider, type AskDeps, type AskProvider, type Person, type Verdict } from './ask-provider.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { RefreshTokens } from '../domain/sessions/refresh-tokens.ts';
+import type { Sessions } from '../domain/sessions/sessions.ts';
+import { mappedRoles } from '../domain/users/mapped-roles.ts';
+import type { ProviderUsers } from '../domain/users/provider-users.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ProviderClient } from './provider-client.ts';
 import { ProviderFault } from './provider-fault.ts';
 
-interface RenewRolesDeps extends AskDeps {
-  readonly departures: ProviderDepartures;
+interface RenewRolesDeps {
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly client: Pick<ProviderClient, 'renew'>;
+  readonly refreshTokens: Pick<RefreshTokens, 'claim'>;
+  readonly providerUsers: Pick<ProviderUsers, 'renew'>;
+  readonly sessions: Pick<Sessions, 'end'>;
+  readonly groupsClaim: string;
+  readonly groups: () => readonly GroupRule[];
 }
 
 /** Roles are renewed when they are so old, so that an outage of the provider may last a quarter of an hour. */
@@ -19,184 +34,93 @@ const RENEWED_MS = LIMITS.mappedRolesMs * 0.75;
  */
 const REMOVED_MS = LIMITS.mappedRolesMs + 300_000;
 const USERS_A_ROUND_MAX = 500;
-/** An open question waits for so long: the provider may tell of a logout before it commits what it is a part of. */
-const QUESTION_WAITS_MS = 5000;
 /** Calls of the provider at once. */
 const TOGETHER_MAX = 8;
-/**
- * So many people do not leave at once: a provider that was set up anew, or has forgotten the grants of this client,
- * refuses them all.
- */
-const TOGETHER_REFUSED_MIN = 5;
 const REQUEST_ID = 'mapped-roles';
 
-const MANY_REFUSED =
-  'the provider refuses many people at once, as one does that was set up anew: their sessions have ended, and their ' +
-  'API keys stay; look at them by `muster users list` (docs/RUNBOOK.md, MusterProviderRefusesMany)';
-
-interface Due extends Person {
-  /** How old the roles are; 0 where no session has them. */
+/** A user whose roles are old, with his sessions that began at the provider. */
+interface Due {
+  readonly user: UserEntry;
+  readonly sessions: readonly SessionEntry[];
   readonly ageMs: number;
-  /** The roles are old, or a question is open for long enough. */
-  readonly isDue: boolean;
-}
-
-type Refused = Extract<Verdict, { readonly of: 'refused' }>;
-
-interface RoundDeps extends RenewRolesDeps {
-  readonly ask: AskProvider;
-  /** When each user was asked about last: whoever waits longest is next, also where others always fail. */
-  readonly tried: RecentMap<string, number>;
 }
 
 /**
- * One round: the roles that groups give are computed anew with refresh tokens, and open questions are asked. Where that
- * was not possible for an hour, the sessions that began at the provider go, and a question stays open. Every replica
- * runs it; a token is claimed, since it may be good once.
- * @throws ProviderFault `unavailable` where the provider does not answer, StoreUnavailable: the round ends, and is
- * repeated
+ * One round: the roles that groups give are computed anew with refresh tokens. Where that was not possible for an hour,
+ * the sessions that began at the provider go. Every replica runs it; a token is claimed, since it may be good once.
+ * @throws ProviderFault `unavailable` where the provider does not answer: the round ends, and is repeated
  */
-export function createRenewRoles(parts: RenewRolesDeps): (signal: AbortSignal) => Promise<void> {
-  const deps: RoundDeps = { ...parts, ask: createAskProvider(parts), tried: new RecentMap(LIMITS.usersMax) };
+export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
-    const people = peopleOf(await deps.fleet.whole(), deps.clock.now());
-    for (const { user, sessions } of people.filter(({ ageMs }) => ageMs > REMOVED_MS)) {
-      const ids = new Set(sessions.map(({ id }) => id));
-      await tolerant(deps, user.id, () => deps.departures.endSessions(originOf(deps), user.id, ids));
+    const due = dueUsers(await deps.fleet.whole(), deps.clock.now());
+    for (const one of due.filter(({ ageMs }) => ageMs > REMOVED_MS)) await ended(deps, one);
+    const renewable = due.filter(({ ageMs }) => ageMs <= REMOVED_MS);
+    let fault: unknown;
+    for (let start = 0; start < renewable.length && !signal.aborted; start += TOGETHER_MAX) {
+      const some = renewable.slice(start, start + TOGETHER_MAX);
+      const results = await Promise.allSettled(some.map((one) => renewed(deps, one)));
+      const failed = results.filter((result) => result.status === 'rejected');
+      fault ??= failed[0]?.reason;
+      // One user's fault holds up no other; where all fail, the provider is away.
+      if (failed.length === some.length) break;
     }
-    const able = people.filter(({ ageMs }) => ageMs <= REMOVED_MS);
-    const due = able.filter(({ isDue }) => isDue).sort((a, b) => lastTried(deps, a) - lastTried(deps, b));
-    const { verdicts, fault } = await askedAbout(deps, due.slice(0, USERS_A_ROUND_MAX), signal);
-    const others = able.filter(({ isDue, user }) => !isDue && !user.record.toAsk);
-    await conclude(deps, verdicts, others, signal);
     if (fault !== undefined) throw fault;
   };
 }
 
-const lastTried = ({ tried }: RoundDeps, { user }: Person): number => tried.get(user.id) ?? 0;
-
-/** The people who have sessions of the provider or about whom a question is open, the oldest roles first. */
-function peopleOf(memory: FleetMemory, now: number): readonly Due[] {
-  const people: Due[] = [];
+/** The oldest roles first. */
+function dueUsers(memory: FleetMemory, now: number): readonly Due[] {
+  const due: Due[] = [];
   for (const user of memory.users()) {
-    const { mapped, toAsk } = user.record;
     const sessions = memory.sessionsOf(user.id).filter(({ record }) => record.method === 'provider');
-    if (sessions.length === 0 && !toAsk) continue;
-    const since = mapped?.at ?? Math.max(...sessions.map(({ record }) => record.createdAt));
-    const ageMs = sessions.length > 0 ? now - since : 0;
-    const isDue = ageMs > RENEWED_MS || (toAsk !== undefined && now - toAsk.at >= QUESTION_WAITS_MS);
-    people.push({ user, sessions, ageMs, isDue });
+    const since = user.record.mapped?.at ?? Math.max(...sessions.map(({ record }) => record.createdAt));
+    if (sessions.length > 0 && now - since > RENEWED_MS) due.push({ user, sessions, ageMs: now - since });
   }
-  return people.sort((a, b) => b.ageMs - a.ageMs);
+  return due.sort((a, b) => b.ageMs - a.ageMs).slice(0, USERS_A_ROUND_MAX);
 }
 
-const originOf = ({ clock }: AskDeps): Origin => ({
+const originOf = ({ clock }: RenewRolesDeps): Origin => ({
   actor: 'muster',
   requestId: REQUEST_ID,
   at: clock.now(),
   deadline: clock.monotonic() + LIMITS.requestDeadlineMs,
 });
 
-/** The provider or the store is away, which another person would meet as well. */
-const isOutage = (error: unknown): boolean => error instanceof ProviderFault || error instanceof StoreUnavailable;
+/** The newest session first: its token is the likeliest to be good. */
+async function renewed(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
+  const byAge = [...sessions].sort((a, b) => b.record.createdAt - a.record.createdAt);
+  for (const session of byAge) if (await renewedBy(deps, user, session)) return;
+}
 
-/** Does work for one person, whose fault stops nobody else. @throws an outage */
-async function tolerant<T>({ log }: AskDeps, userId: string, work: () => Promise<T>): Promise<T | undefined> {
+async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: SessionEntry): Promise<boolean> {
+  const { client, clock, log } = deps;
+  const { identity } = session.record;
+  const claimed = identity ? await deps.refreshTokens.claim(session.id, clock.now()) : 'none';
+  if (!identity || typeof claimed === 'string') return claimed === 'busy';
   try {
-    return await work();
+    const asked = await deps.fleet.revision();
+    const answer = await client.renew(claimed.token, identity);
+    if (answer.refreshToken) await claimed.replace(answer.refreshToken);
+    const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups(), { at: clock.now(), asked });
+    if (typeof mapped === 'string') {
+      log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
+      return false;
+    }
+    await deps.providerUsers.renew(originOf(deps), user.id, { identity, mapped });
+    return true;
   } catch (error) {
-    if (isOutage(error)) throw error;
-    log.warn({ err: error, userId }, 'the roles of a user cannot be renewed now');
-    return undefined;
+    if (!(error instanceof ProviderFault) || error.reason === 'unavailable') throw error;
+    log.info({ err: error, userId: user.id }, 'the roles of a user could not be renewed');
+    if (error.isFinal) await claimed.drop();
+    return false;
   }
 }
 
-interface Asked {
-  readonly verdicts: readonly Verdict[];
-  /** The outage by which the others are not asked about. */
-  readonly fault: unknown;
-}
-
-/** Asks about people, a few at a time. Where all of these meet an outage, the others would. */
-async function askedAbout(deps: RoundDeps, people: readonly Person[], signal: AbortSignal): Promise<Asked> {
-  const verdicts: Verdict[] = [];
-  for (let start = 0; start < people.length && !signal.aborted; start += TOGETHER_MAX) {
-    const some = people.slice(start, start + TOGETHER_MAX);
-    const results = await Promise.allSettled(
-      some.map(async (person) => {
-        deps.tried.set(person.user.id, deps.clock.monotonic());
-        return await tolerant(deps, person.user.id, () => deps.ask(person, originOf(deps)));
-      }),
-    );
-    const faults = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    if (faults.length === some.length) return { verdicts, fault: faults[0] };
-    for (const result of results) if (result.status === 'fulfilled' && result.value) verdicts.push(result.value);
+async function ended(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
+  for (const { id } of sessions) {
+    await deps.sessions.end(originOf(deps), user.id, id).catch((error: unknown) => {
+      // Another replica was faster.
+      if (!(error instanceof Refusal)) throw error;
+    });
   }
-  return { verdicts, fault: undefined };
-}
-
-const refusedIn = (verdicts: readonly Verdict[]): readonly Refused[] => verdicts.filter((one) => one.of === 'refused');
-
-/** Whether the provider renews for somebody who signed in no later than those whom it refuses: it knows its grants. */
-function isProven(verdicts: readonly Verdict[]): boolean {
-  const newest = Math.max(...refusedIn(verdicts).map(({ since }) => since));
-  return verdicts.some((one) => one.of === 'renewed' && one.since <= newest);
-}
-
-/**
- * Draws the conclusions from what the provider says of a round's people. Where it refuses somebody and renews nobody,
- * a few others are asked about before their time: those who signed in first.
- */
-async function conclude(
-  deps: RoundDeps,
-  first: readonly Verdict[],
-  others: readonly Person[],
-  signal: AbortSignal,
-): Promise<void> {
-  if (refusedIn(first).length === 0) return;
-  const byAge = [...others].sort((a, b) => oldestSignIn(a) - oldestSignIn(b));
-  const witnesses = isProven(first) ? [] : byAge.slice(0, TOGETHER_MAX);
-  const heard = await askedAbout(deps, witnesses, signal);
-  const verdicts = [...first, ...heard.verdicts];
-  const refused = refusedIn(verdicts);
-  const isUnproven = !isProven(verdicts);
-  const isMany = isUnproven && refused.length >= TOGETHER_REFUSED_MIN;
-  // Another replica asks about the others at this moment, or the provider has gone: the next round knows more.
-  const busy = verdicts.filter(({ of }) => of === 'busy').length;
-  const isOpen = heard.fault !== undefined || refused.length + busy >= TOGETHER_REFUSED_MIN;
-  if (isUnproven && !isMany && isOpen) return;
-  const known = sinceRefusedTogether(await deps.fleet.whole()) ?? 0;
-  const now = isMany ? deps.clock.now() : undefined;
-  const concludeAll = async (all: readonly Refused[]): Promise<void> => {
-    for (const one of all) await concluded(deps, one, one.since < known ? known : now);
-  };
-  if (isMany) deps.log.error({ people: refused.length }, MANY_REFUSED);
-  await concludeAll(refused);
-  // The others have the same to expect, and must not come one by one, when nobody is left beside them.
-  const rest = isMany ? byAge.filter((person) => !witnesses.includes(person)) : [];
-  await concludeAll(refusedIn((await askedAbout(deps, rest, signal)).verdicts));
-}
-
-const oldestSignIn = ({ sessions }: Person): number => Math.min(...sessions.map(signedInAt));
-
-/** When the provider last refused many people at once, whom nobody has looked at since; undefined where it has not. */
-function sinceRefusedTogether(memory: FleetMemory): number | undefined {
-  let since: number | undefined;
-  for (const { record } of memory.users()) {
-    const { refusedWithOthersAt: at } = record;
-    if (at !== undefined) since = Math.max(since ?? 0, at);
-  }
-  return since;
-}
-
-/** @param togetherAt when the provider began to refuse many; undefined where the person has left */
-async function concluded(deps: RoundDeps, { person, refusal }: Refused, togetherAt: number | undefined): Promise<void> {
-  const userId = person.user.id;
-  await tolerant(deps, userId, async () => {
-    if (togetherAt === undefined) {
-      deps.log.info({ userId }, 'the provider refuses a user, whose sessions and rights by groups end');
-      await deps.departures.refused(originOf(deps), userId, refusal);
-    } else await deps.departures.refusedWithOthers(originOf(deps), userId, refusal, togetherAt);
-    deps.metrics.userRefused(togetherAt === undefined ? 'ended' : 'kept');
-  });
 }

@@ -31,8 +31,7 @@ import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
 import { createSignIns } from '../domain/sign-ins/sign-ins.ts';
 import { createAcceptLink } from '../domain/users/accept-link.ts';
 import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
-import { createProviderDepartures } from '../domain/users/provider/provider-departures.ts';
-import { createProviderUsers } from '../domain/users/provider/provider-users.ts';
+import { createProviderUsers } from '../domain/users/provider-users.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createEgress } from '../outgoing/egress.ts';
@@ -129,12 +128,8 @@ export function panelDeps(
   });
   const url = (): string => panelUrlOf(core, port());
   const providerUsers = createProviderUsers(userDeps);
-  const departures = createProviderDepartures(userDeps);
   const refreshTokens = createRefreshTokens(core);
   const settings = watchedProvider(core.files, config.files, panel.provider);
-  if (settings && config.files.MUSTER_OIDC_GROUPS_FILE && settings.groups().length === 0) {
-    log.warn({}, 'MUSTER_OIDC_GROUPS_FILE has no rules: groups give no roles, and the API keys that people made stay');
-  }
   const egress = createEgress(core.config.egressProxy);
   const provider = settings && {
     client: createProviderClient({ provider: settings, panelUrl: url, clock, egress }),
@@ -151,7 +146,6 @@ export function panelDeps(
         refreshTokens,
         providerUsers,
         sessions,
-        departures,
       }),
     services: {
       ...shared.domain,
@@ -173,7 +167,6 @@ export function panelDeps(
       spentTickets: createSpentOnce(),
       provider,
       providerUsers,
-      departures,
       refreshTokens,
       log,
       panelUrl: url,

@@ -16,7 +16,6 @@ import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
-import type { UserRecord } from '../domain/records/user-records.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
 import { ANNOUNCE_AGAIN_MS, ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
@@ -235,10 +234,6 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
   const { memory } = core.fleet;
   metrics.accountCount(() => memory.accountCount);
   metrics.appCount(() => memory.appCount);
-  const users = (isCounted: (record: UserRecord) => boolean): number =>
-    Array.from(memory.users()).filter(({ record }) => isCounted(record)).length;
-  metrics.providerQuestions(() => users(({ toAsk }) => toAsk !== undefined));
-  metrics.usersRefusedTogether(() => users((record) => record.refusedWithOthersAt !== undefined));
   metrics.heldPolls(() => heldPolls.count);
   metrics.requestsInFlight(() => inFlightOf(listeners).map(([listener, count]) => [{ listener }, count]));
   metrics.storeFullness(() => store.fullness());
@@ -246,8 +241,8 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
   metrics.cacheLag(() => watchCache.lag);
 }
 
-/** A logout at the provider opens a question, whose answer is known within the minute. */
-const MAPPED_ROLES_EVERY_MS = 20_000;
+/** Roles that the provider's groups give are looked at so often. */
+const MAPPED_ROLES_EVERY_MS = 60_000;
 
 /** Work that a replica does until it stops. */
 interface Background {

@@ -78,7 +78,6 @@ const RULES: ReadonlyMap<Declared, Rule> = new Map<Declared, Rule>([
     },
   ],
   [KEYS.app, (entry, { keepCodes }, counters) => (keepCodes ? now(entry.value) : withoutCodes(entry, counters))],
-  [KEYS.user, withoutQuestion],
   [KEYS.otel, renumbered],
   [KEYS.purge, countPurged],
   [KEYS.purged, countPurged],
@@ -111,12 +110,6 @@ function withoutCodes(entry: Entry, counters: Counters): Placement {
   const { record } = parseRecord(KEYS.app, entry);
   counters.codesVoided += record.codes.length;
   return now(record.codes.length === 0 ? entry.value : JSON.stringify(codesVoided(record)));
-}
-
-/** A question to the provider is asked with a refresh token, and a backup has none. */
-function withoutQuestion(entry: Entry): Placement {
-  const { toAsk, ...record } = parseRecord(KEYS.user, entry).record;
-  return now(toAsk ? JSON.stringify(record) : entry.value);
 }
 
 /** The heads come after the entries in a backup, so the first pass collects the heads, and later passes use them. */

@@ -126,10 +126,6 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#users.session(sessionId);
   }
 
-  hasQuestion(sessionId: string): boolean {
-    return this.#users.hasQuestion(sessionId);
-  }
-
   sessionsOf(userId: string): readonly SessionEntry[] {
     return this.#users.sessionsOf(userId);
   }

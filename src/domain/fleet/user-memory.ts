@@ -31,8 +31,6 @@ export class UserMemory {
   readonly #tokensOf = new Map<string, Set<string>>();
   readonly #accountsOf = new Map<string, Set<string>>();
   readonly #invitedBy = new Map<string, Set<string>>();
-  /** The ids of ended sessions by whose tokens a question to the provider is open. */
-  readonly #questions = new Set<string>();
   #operators: Versioned<OperatorsRecord> = NOBODY;
 
   user(userId: string): UserEntry | undefined {
@@ -64,11 +62,6 @@ export class UserMemory {
     return [...(this.#tokensOf.get(userId) ?? [])].flatMap((id) => this.#tokens.get(id) ?? []);
   }
 
-  /** Whether a question to the provider is open by the token of an ended session. */
-  hasQuestion(sessionId: string): boolean {
-    return this.#questions.has(sessionId);
-  }
-
   operators(): Versioned<OperatorsRecord> {
     return this.#operators;
   }
@@ -92,7 +85,6 @@ export class UserMemory {
         this.#dropUser(ref.id);
         this.#users.set(ref.id, user);
         if (user.record.invitedBy !== undefined) addTo(this.#invitedBy, user.record.invitedBy, ref.id);
-        if (user.record.toAsk) this.#questions.add(user.record.toAsk.sessionId);
         break;
       }
       case 'session': {
@@ -140,16 +132,14 @@ export class UserMemory {
   }
 
   #dropUser(userId: string): void {
-    const { invitedBy, toAsk } = this.#users.get(userId)?.record ?? {};
+    const invitedBy = this.#users.get(userId)?.record.invitedBy;
     if (invitedBy !== undefined) removeFrom(this.#invitedBy, invitedBy, userId);
-    if (toAsk) this.#questions.delete(toAsk.sessionId);
     this.#users.delete(userId);
   }
 
   clear(): void {
     this.#users.clear();
     this.#invitedBy.clear();
-    this.#questions.clear();
     this.#sessions.clear();
     this.#sessionsOf.clear();
     this.#tokens.clear();

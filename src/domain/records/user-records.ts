@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { record, type RecordOf } from './registry.ts';
 import { instant, sealedSchema } from './shapes.ts';
 
@@ -53,6 +54,21 @@ const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
 /** How a user proved who they are. */
 export type ProofWay = (typeof PROOF_WAYS)[number];
 
+/** A browser that a user has signed in from, by a hash of its mark, the user and the password. */
+const knownBrowserSchema = z.looseObject({
+  hash: z.string(),
+  until: instant,
+  /** Attempts since the last success, the one under way included. */
+  failures: z.int().min(0),
+});
+export type KnownBrowser = z.infer<typeof knownBrowserSchema>;
+
+/** The records `sign-in-names/…`, and the names of each. */
+export const SIGN_IN_NAMES_RECORDS = 64;
+export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAMES_RECORDS;
+/** A name takes 8 bytes (domain/sign-ins/name-records.ts). */
+const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
+
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
 
 /** The record of a hash that leads to a user. */
@@ -90,7 +106,6 @@ export const userRecords = {
       /**
        * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave.
        * `asked` is the store's revision before the provider was asked for them; absent in records of earlier versions.
-       * `unruled` tells that there was no rule by which groups could give any: the settings took them, and no answer.
        */
       mapped: z
         .looseObject({
@@ -99,27 +114,8 @@ export const userRecords = {
           installationRole: z.enum(RESTRICTED_ROLES).optional(),
           at: instant,
           asked: z.int().min(0).optional(),
-          unruled: z.boolean().optional(),
         })
         .optional(),
-      /**
-       * An open question: whether the provider still renews for the user. It is asked with the refresh token under the
-       * id of a session that has ended at `at`, since the provider said so or was silent for an hour. The session had
-       * begun at `signedInAt`.
-       */
-      toAsk: z
-        .looseObject({
-          sessionId: z.string(),
-          identity: identitySchema,
-          at: instant,
-          signedInAt: instant.optional(),
-        })
-        .optional(),
-      /**
-       * The provider refused the user at this time, with so many others that it tells of no departure: the API keys
-       * stay until a person has looked. It is there until the next sign-in, or an operator disables the user.
-       */
-      refusedWithOthersAt: instant.optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',
@@ -228,6 +224,31 @@ export const userRecords = {
     ownedBy: 'user',
     holds: 'when the sessions and access tokens of a user were last used; quiet',
   }),
+  /** The facts that judge the next sign-in of a user. */
+  signIns: record('sign-ins/<userId>', {
+    schema: z.looseObject({
+      /** The signature counters of passkeys, by the id of the credential. */
+      counters: z.record(z.string(), z.int().min(0)),
+      /** The browser of the last sign-in is last. */
+      known: z.array(knownBrowserSchema).optional(),
+      /**
+       * Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`.
+       */
+      answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
+    }),
+    writeClass: 'upkeep',
+    backup: 'left out',
+    ownedBy: 'user',
+    holds: 'known browsers of a user, what passkeys have answered; quiet',
+  }),
+  /** Failed sign-ins by the keyed hash of a name, packed. */
+  signInNames: record('sign-in-names/<number>', {
+    schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
+    // The size is fixed. Without it nobody is let in from a browser that is not known.
+    writeClass: 'vital',
+    backup: 'left out',
+    holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',
+  }),
   /** A link that signs somebody in or makes them a member, by the hash of its token. It is removed when used. */
   link: record('link/<scope>/<tokenHash>', {
     schema: z.looseObject({
@@ -250,20 +271,12 @@ export const userRecords = {
     backup: 'left out',
     holds: 'a link of a single use: first sign-in, invitation, reset',
   }),
-  /** The provider's refresh token of a session, also of one that has ended and about whose user a question is open. */
+  /** The provider's refresh token of a session, and who renews the roles by it. */
   refresh: record('refresh/<sessionId>', {
     schema: z.looseObject({
       token: sealedSchema,
       /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
       claimedUntil: instant.optional(),
-      /** The provider was asked with the token, and no answer is known: it may be spent. */
-      asked: z.boolean().optional(),
-      /** The client to which the provider gave the token. */
-      clientId: z.string().optional(),
-      /** The provider granted offline access with it: it outlives the session there. */
-      offline: z.boolean().optional(),
-      /** When a replica last looked after the token. */
-      at: instant.optional(),
     }),
     writeClass: 'by commit',
     backup: 'left out',
@@ -276,6 +289,7 @@ export type OperatorsRecord = RecordOf<typeof userRecords.operators>;
 export type MembersRecord = RecordOf<typeof userRecords.members>;
 export type SessionRecord = RecordOf<typeof userRecords.session>;
 export type AccessTokenRecord = RecordOf<typeof userRecords.accessToken>;
+export type SignInsRecord = RecordOf<typeof userRecords.signIns>;
 export type LinkRecord = RecordOf<typeof userRecords.link>;
 export type RefreshRecord = RecordOf<typeof userRecords.refresh>;
 

@@ -7,7 +7,7 @@ import type { UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { KnownBrowser, SignInsRecord } from '../records/attempt-records.ts';
+import type { KnownBrowser, SignInsRecord } from '../records/user-records.ts';
 
 /**
  * The browsers that a user has signed in from, and what the user's passkeys have answered: one small quiet record a

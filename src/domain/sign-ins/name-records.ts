@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { Entry } from '../../store/port.ts';
 import { absent, BadRecord, parseRecord, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { SIGN_IN_NAMES_PER_RECORD, SIGN_IN_NAMES_RECORDS } from '../records/attempt-records.ts';
+import { SIGN_IN_NAMES_PER_RECORD, SIGN_IN_NAMES_RECORDS } from '../records/user-records.ts';
 import { FAILURES_MAX, type Failures } from './failures.ts';
 
 /*

@@ -15,8 +15,7 @@ import { joiningStep, newMemberStep } from './members.ts';
 import { othersWhoStay } from './last-one.ts';
 import { refuseTaken } from './logins.ts';
 import { canSignIn, crowdOf, passkeyKey, userCreation, type GivenRole } from './user-state.ts';
-import { endings } from './person-endings.ts';
-import { existingUser, type UserDeps } from './users.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** The choices of a person who opened a link. */
 interface LinkAnswer {

@@ -16,7 +16,7 @@ const GROUP_CHARACTERS_MAX = 256;
 /**
  * The roles of a user.
  * @param claim the value of the groups claim
- * @param rules without any, groups give no roles and none are asked for: that is a setting, and no answer
+ * @param rules without any, groups give no roles and none are asked for
  * @param when the instant, in milliseconds since 1970, and the store's revision before the provider was asked
  */
 export function mappedRoles(
@@ -24,7 +24,7 @@ export function mappedRoles(
   rules: readonly GroupRule[],
   when: { readonly at: number; readonly asked: number },
 ): MappedRoles | GroupsFault {
-  if (rules.length === 0) return { operator: false, accounts: [], ...when, unruled: true };
+  if (rules.length === 0) return { operator: false, accounts: [], ...when };
   const groups = groupsOf(claim);
   if (typeof groups === 'string') return groups;
   const roles = new Map<string, MemberRole>();

@@ -11,11 +11,8 @@ import { KEYS } from '../records/keys.ts';
 import type { PasskeyRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { canSignIn, identityId, identityKey, passkeyKey, withAddition, withoutIdentities } from './user-state.ts';
-import { mutateEndingKeys } from './made-keys.ts';
-import { endings } from './person-endings.ts';
 import { replacingStep, type Replacement } from './replaced-session.ts';
-import { roleLoss } from './taken-roles.ts';
-import { existingUser, type UserDeps } from './users.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /**
  * The passkeys of users: credentials of WebAuthn, each of one user. Whoever changes them goes on in another session,
@@ -134,14 +131,13 @@ export interface PasswordChange {
 }
 
 /**
- * Sets the password of a user, and ends the other sessions in the same commit; with an identity that is unlinked also
- * the API keys that were made by its roles (A17).
+ * Sets the password of a user, and ends his other sessions in the same commit.
  * @throws Refusal `not_found`, `sign_in_failed` where it does not hold; StoreUnavailable; Busy
  */
 export async function setPassword(deps: MutationDeps, origin: Origin, change: PasswordChange): Promise<void> {
   const { hashed, holds, replacement, removedPasskeys, unlinkedIdentities } = change;
   const { userId } = replacement.session.record;
-  await mutateEndingKeys<void>(deps, origin, { ids: [] }, async (reader: FleetReader) => {
+  await mutate<void>(deps, origin, async (reader: FleetReader) => {
     const user = await existingUser(reader, userId);
     // Two changes at once: the second one was judged by a password that is none any more.
     if (!holds(user)) throw new Refusal('sign_in_failed');
@@ -152,7 +148,7 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
       passkeys: user.record.passkeys.filter((passkey) => !removed.includes(passkey)),
       password: { hash: hashed, at: origin.at },
     };
-    const step = {
+    return {
       ...ownStep('password.changed', user, origin, replacement, {
         ...(removed.length > 0 && { passkeysRemoved: removed.length }),
         ...(unlinked.length > 0 && { identitiesUnlinked: unlinked.length }),
@@ -165,6 +161,5 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
         ...(await endings(reader, userId, replacement.replaced)),
       ],
     };
-    return { step, ...(await roleLoss(reader, user, record)) };
   });
 }

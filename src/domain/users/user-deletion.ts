@@ -10,9 +10,8 @@ import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
 import { livingOf, mutateEndingKeys, refuseForeign } from './made-keys.ts';
 import { endMembership } from './members.ts';
-import { endings, settled } from './person-endings.ts';
 import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
-import { existingUser, type UserDeps } from './users.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** Deletes users. */
 export interface UserDeletion {
@@ -91,12 +90,7 @@ export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry):
   const login = await loginRemoval(deps, user);
   return {
     expect: login.expect,
-    write: [
-      ...userRemoval(user.id),
-      ...keysOf(user).map((key) => ({ remove: key })),
-      ...login.write,
-      ...settled(user.record).write,
-    ],
+    write: [...userRemoval(user.id), ...keysOf(user).map((key) => ({ remove: key })), ...login.write],
   };
 }
 

@@ -34,10 +34,6 @@ export const identityId = ({ issuer, subject }: Identity): string => digest(JSON
 export const identityKey = (identity: Identity): UserLocatorKey => KEYS.identity(identityId(identity));
 export const passkeyKey = (credentialId: string): UserLocatorKey => KEYS.passkey(digest(credentialId));
 
-/** Whether the user has the identity at the provider. */
-export const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
-  identities.some((one) => one.issuer === issuer && one.subject === subject);
-
 /** The ways in which people sign in to this installation, beside passkeys. */
 export interface SignInWays {
   readonly passwords: boolean;

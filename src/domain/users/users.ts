@@ -1,5 +1,5 @@
 import { SerialByKey } from '../../concurrency/serial-by-key.ts';
-import { expectUnchanged } from '../../store/port.ts';
+import { expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { refuseLate } from '../mutation/commit.ts';
@@ -14,7 +14,7 @@ import { tokensWithoutRole } from './made-tokens.ts';
 import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
-import { endings, settled } from './person-endings.ts';
+import { sessionEnd } from './replaced-session.ts';
 import { mappedNow } from './roles.ts';
 import {
   crowdOf,
@@ -211,11 +211,10 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = role !== former;
     const before = changedRole ? withGivenRole(withRolesAt(user.record, origin.at), role) : user.record;
-    const question = settled(before);
-    const record: UserRecord = { ...(isShut ? question.record : before), name, disabled };
+    const record: UserRecord = { ...before, name, disabled };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
-    const ended = isShut ? [...(await endings(reader, userId)), ...question.write] : [];
+    const ended = isShut ? await endings(reader, userId) : [];
     const isKept = !disabled && (wanted || mappedNow(reader, user)?.operator === true);
     const tokens = isShut ? [...(await reader.accessTokensOf(userId))] : [];
     return {
@@ -253,4 +252,10 @@ function roleAction(former: GivenRole, role: GivenRole) {
   if (role === 'operator') return 'operator.added';
   if (former === 'operator') return 'operator.removed';
   return role === 'support' || former === 'none' ? 'role.given' : 'role.taken';
+}
+
+/** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */
+export async function endings(reader: FleetReader, userId: string, except?: string): Promise<readonly Write[]> {
+  const sessions = [...(await reader.sessionsOf(userId))];
+  return sessions.filter(({ id }) => id !== except).flatMap(({ id }) => sessionEnd(id));
 }

@@ -1,4 +1,3 @@
-import { ConfigError } from '../../config/files/config-error.ts';
 import type { ConfiguredFiles } from '../../config/files/configured-file.ts';
 import {
   parseClientSecret,
@@ -11,9 +10,7 @@ import type { WatchedFiles } from './watched-file.ts';
 
 /**
  * The provider of sign-ins: a new secret is used from the next call of it on, and new rules at the next sign-in and the
- * next renewal of roles. A file that had rules and has none is half written, or of a template that failed: it would
- * take the roles of all people, and is refused. At the start it gives no roles, and no API key ends for it
- * (domain/users/taken-roles.ts).
+ * next renewal of roles.
  * @returns undefined where there is no provider
  * @throws ConfigError
  */
@@ -29,13 +26,6 @@ export function watchedProvider(
   });
   const groups =
     groupsFile &&
-    files.add<readonly GroupRule[]>({ files: [groupsFile], parse: ([content], current) => rulesOf(content, current) });
+    files.add<readonly GroupRule[]>({ files: [groupsFile], parse: ([content]) => parseGroups(content.toString()) });
   return { ...provider, clientSecret: () => secret.current, groups: () => groups?.current ?? [] };
-}
-
-/** @throws ConfigError */
-function rulesOf(content: Buffer, current: readonly GroupRule[] = []): readonly GroupRule[] {
-  const rules = parseGroups(content.toString());
-  if (rules.length > 0 || current.length === 0) return rules;
-  throw new ConfigError('no rules in it; to take the roles of all groups, start without MUSTER_OIDC_GROUPS_FILE');
 }

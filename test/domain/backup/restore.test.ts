@@ -63,9 +63,6 @@ const KEPT = {
   [KEYS.idempotencySlot(ACCOUNT, 0)]: { key: 'name' },
 };
 
-/** A user, but for the question to the provider, whose refresh token no backup has. */
-const ANN = { name: 'Ann', login: '', createdAt: 1, disabled: false, identities: [], passkeys: [], later: 'kept' };
-
 async function source(store: Store): Promise<string> {
   await settleFormat(store);
   await putAll(store, {
@@ -83,7 +80,6 @@ async function source(store: Store): Promise<string> {
     [KEYS.session('s')]: { userId: 'ann', createdAt: 1, expiresAt: 2, method: 'link', browser: '' },
     [KEYS.sessionUses('ann')]: { sessions: [['s', 1]] },
     [KEYS.refresh('s')]: { token: HEADER },
-    [KEYS.user('ann')]: { ...ANN, toAsk: { sessionId: 's', identity: { issuer: 'i', subject: 'ann' }, at: 1 } },
     [KEYS.signIns('ann')]: { failures: 1, failedAt: 1, counters: {}, browsers: [] },
     [KEYS.link('operator', 'l')]: { kind: 'first', linkId: 'l', createdAt: 1, expiresAt: 2, by: 'operator' },
   });
@@ -106,7 +102,6 @@ onEachStore('a restore', (stores) => {
       codes: [],
       spent: [...APP.spent, { hash: 'open', why: 'voided' }],
     });
-    expect(recordOf(content, KEYS.user('ann'))).toEqual(ANN);
     const otel = recordOf(content, KEYS.otel(ACCOUNT));
     expect(otel).toEqual({
       ...OTEL,
@@ -121,8 +116,7 @@ onEachStore('a restore', (stores) => {
       format: FORMAT,
       storeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     });
-    const changed = [KEYS.app(ACCOUNT, 'app'), KEYS.otel(ACCOUNT), KEYS.otel(OTHER), KEYS.user('ann')];
-    const others = [...changed, KEYS.purged(1), KEYS.purged(2)];
+    const others = [KEYS.app(ACCOUNT, 'app'), KEYS.otel(ACCOUNT), KEYS.otel(OTHER), KEYS.purged(1), KEYS.purged(2)];
     expect([...content.keys()].toSorted()).toEqual(
       [...Object.keys(PLAIN), ...others, KEYS.format(), 'd/head'].toSorted(),
     );

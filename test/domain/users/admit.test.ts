@@ -3,7 +3,7 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { createAcceptLink } from '../../../src/domain/users/accept-link.ts';
-import { createProviderUsers, type ProviderUsers } from '../../../src/domain/users/provider/provider-users.ts';
+import { createProviderUsers, type ProviderUsers } from '../../../src/domain/users/provider-users.ts';
 import { createNewcomers } from '../../../src/domain/users/users.ts';
 import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { expectAbsent } from '../../../src/store/port.ts';

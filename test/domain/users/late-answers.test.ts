@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { MappedRoles } from '../../../src/domain/users/mapped-roles.ts';
-import { createProviderUsers } from '../../../src/domain/users/provider/provider-users.ts';
+import { createProviderUsers } from '../../../src/domain/users/provider-users.ts';
 import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { expectAbsent } from '../../../src/store/port.ts';

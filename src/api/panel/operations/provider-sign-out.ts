@@ -13,10 +13,7 @@ export function providerOf({ provider }: PanelServices): SignInProvider {
   return provider;
 }
 
-/**
- * POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. A logout says nothing of whether
- * the person is still there: that is asked next.
- */
+/** POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. */
 export const signOutByProvider = handleOpen(operations.signOutByProvider, {
   foreign: true,
   deadlineMs: LIMITS.providerDeadlineMs,
@@ -45,13 +42,17 @@ function isMeant({ issuer, subject, sid }: LoggedOut, own: SessionRecord['identi
 
 async function endSessionsOf(
   { originOf }: OpenRequest<unknown>,
-  { fleet, departures }: PanelServices,
+  { fleet, sessions }: PanelServices,
   out: LoggedOut,
 ): Promise<void> {
   const memory = await fleet.whole();
-  for (const { id: userId } of memory.users()) {
-    const meant = memory.sessionsOf(userId).filter(({ record }) => isMeant(out, record.identity));
-    const ids = new Set(meant.map(({ id }) => id));
-    if (ids.size > 0) await departures.endSessions(originOf('muster'), userId, ids, out.isRevoked);
+  const meant = Array.from(memory.users()).flatMap(({ id }) =>
+    memory.sessionsOf(id).filter(({ record }) => isMeant(out, record.identity)),
+  );
+  for (const { id, record } of meant) {
+    await sessions.end(originOf('muster'), record.userId, id).catch((error: unknown) => {
+      // It has ended meanwhile.
+      if (!(error instanceof Refusal)) throw error;
+    });
   }
 }

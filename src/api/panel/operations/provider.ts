@@ -4,11 +4,10 @@ import type { Identity } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh, lacksSecondFactor } from '../../../domain/sessions/proof.ts';
-import { hasIdentity } from '../../../domain/users/user-state.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
-import type { ProviderUser } from '../../../domain/users/provider/provider-users.ts';
+import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
-import type { ProviderAnswer, SignInAnswer } from '../../../oidc/provider-client.ts';
+import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import { cleanedName } from '../../../text/names.ts';
 import type { Answered } from '../../contract/answers.ts';
@@ -31,8 +30,6 @@ const flowSchema = z.object({
   state: z.string(),
   nonce: z.string(),
   verifier: z.string(),
-  /** The scopes that were asked for; a flow of an earlier version has none. */
-  scopes: z.string().default(''),
   /** Who links his identity; absent for a sign-in. */
   linkedBy: z.string().optional(),
   /** The id of the user who proves who they are; absent elsewhere. */
@@ -119,10 +116,11 @@ export const endProviderSignIn = handleOpen(operations.endProviderSignIn, { dead
 async function admitted(
   request: OpenRequest<unknown>,
   services: PanelServices,
-  answer: SignInAnswer,
+  answer: ProviderAnswer,
   flow: Flow,
 ): Promise<Onward> {
   const { settings } = providerOf(services);
+  if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const when = { at: services.clock.now(), asked: flow.asked };
   const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups(), when);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
@@ -131,7 +129,6 @@ async function admitted(
   }
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
   if (flow.linkedBy !== undefined) return await linked(request, services, user, flow);
-  if (flow.provedBy !== undefined) return await proved(request, services, user, answer, flow);
   return await signedIn(request, services, user, answer);
 }
 
@@ -157,42 +154,24 @@ async function linked(
   return outcome === 'linked' ? onTo(request, '/me', headers) : failedFor(request, outcome, flow);
 }
 
-/**
- * The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. The provider's
- * answer counts as that to a sign-in: its roles are taken over, and its refresh token is the newest.
- */
+/** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
 async function proved(
   request: OpenRequest<unknown>,
   services: PanelServices,
-  { identity, mapped }: ProviderUser,
-  { sid, refreshToken: token, grant, authenticatedAt, methods }: SignInAnswer,
-  flow: Flow,
+  { issuer, subject, authenticatedAt, methods }: ProviderAnswer,
+  flow: Purpose,
 ): Promise<Onward> {
   const signedIn = await request.optionalSession();
   if (!signedIn || signedIn.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
-  const isHis = ({ record }: UserEntry): boolean => hasIdentity(record, identity);
+  const isHis = ({ record }: UserEntry): boolean =>
+    record.identities.some((one) => one.issuer === issuer && one.subject === subject);
   if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);
   const proof = proofAt(authenticatedAt, services.clock.now());
   if (!proof) return failedFor(request, 'proof_missing', flow);
-  const origin = request.userOrigin(signedIn);
-  await services.providerUsers.renew(origin, signedIn.user.id, { identity, mapped });
-  const own = signedIn.session.record.identity;
-  const isOwn = own !== undefined && own.issuer === identity.issuer && own.subject === identity.subject;
-  const gained = {
-    ...proof,
-    ...secondFactorOf(methods, services),
-    ...(isOwn && sid !== undefined && { identity: { ...own, sid } }),
-  };
-  const given = isOwn && token ? { token, grant } : undefined;
-  const proving = { signedIn, origin, cookies: request.cookies };
-  try {
-    const headers = await proveSession(proving, services, gained, isHis, given);
-    return { status: 303, headers: ['Location', '/proved', ...headers] };
-  } catch (error) {
-    // Whoever has no role any more has no session either.
-    if (error instanceof Refusal && error.code === 'invalid_session') return failedFor(request, 'expired', flow);
-    throw error;
-  }
+  const secondFactor = secondFactorOf(methods, services);
+  const proving = { signedIn, origin: request.userOrigin(signedIn), cookies: request.cookies };
+  const headers = await proveSession(proving, services, { ...proof, ...secondFactor }, isHis);
+  return { status: 303, headers: ['Location', '/proved', ...headers] };
 }
 
 /** The proof of an answer that says when the user signed in; undefined where it does not, or that was too long ago. */
@@ -212,7 +191,7 @@ async function signedIn(
   request: OpenRequest<unknown>,
   services: PanelServices,
   user: ProviderUser,
-  { sid, refreshToken, grant, authenticatedAt, methods }: SignInAnswer,
+  { sid, refreshToken, authenticatedAt, methods }: ProviderAnswer,
 ): Promise<Onward> {
   try {
     const welcome = {
@@ -223,14 +202,16 @@ async function signedIn(
     if (admitted === 'no_role') return failedFor(request, 'no_role');
     const { id } = admitted;
     const identity = { ...user.identity, ...(sid !== undefined && { sid }) };
+    const isHis = (one: Identity): boolean =>
+      one.issuer === user.identity.issuer && one.subject === user.identity.subject;
     const proof = proofAt(authenticatedAt, services.clock.now());
     const headers = await beginSession(
       request,
       services,
       { userId: id, method: 'provider', identity, ...(proof && { proof }), ...secondFactorOf(methods, services) },
-      ({ record }) => hasIdentity(record, user.identity),
+      ({ record }) => record.identities.some(isHis),
       async (sessionId) => {
-        if (refreshToken) await services.refreshTokens.keep(sessionId, refreshToken, grant);
+        if (refreshToken) await services.refreshTokens.keep(sessionId, refreshToken);
       },
     );
     return { status: 303, headers: ['Location', '/', ...headers] };

@@ -2,7 +2,6 @@ import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import type { ProofWay, SessionRecord } from '../../../domain/records/user-records.ts';
-import type { ClaimedToken, Grant } from '../../../domain/sessions/refresh-tokens.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import { HttpRefusal } from '../../http/errors.ts';
@@ -24,18 +23,12 @@ interface Renewing {
 }
 
 type Services = Pick<PanelServices, 'sessions' | 'refreshTokens'>;
-type Gained = Pick<SessionRecord, 'proof' | 'secondFactor' | 'identity'>;
-/** A refresh token that the provider gave a moment ago, with its grant. */
-interface GivenToken {
-  readonly token: Secret;
-  readonly grant: Grant;
-}
+type Gained = Pick<SessionRecord, 'proof' | 'secondFactor'>;
 
 /**
  * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
  * @param commit begins it, with what makes that necessary; false where nothing was changed
- * @param given takes the place of the refresh token that the session has, unless that alone has offline access
  * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried
  * again; `unchanged` as `commit` says
  * @throws whatever `commit` throws; StoreUnavailable
@@ -45,7 +38,6 @@ async function replaced(
   { sessions, refreshTokens }: Services,
   gained: Gained,
   commit: (replacement: Replacement) => Promise<boolean>,
-  given?: GivenToken,
 ): Promise<RenewedSession | 'unchanged' | undefined> {
   const { user, session } = signedIn;
   const { createdAt: _begun, expiresAt, ...kept } = session.record;
@@ -54,29 +46,14 @@ async function replaced(
   // The provider's refresh token goes with the session, and the record of the old one goes with that.
   const claimed = kept.method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
   if (claimed === 'busy') return undefined;
-  if (!(await committed(claimed, () => commit({ session: next, replaced: session.id })))) return 'unchanged';
-  const isLesser = claimed !== 'none' && claimed.isOffline && given?.grant.offline === false;
-  if (given && !isLesser && kept.method === 'provider') {
-    await refreshTokens.keep(next.sessionId, given.token, given.grant);
-  } else if (claimed !== 'none') await claimed.moveTo(next.sessionId, isLesser);
+  if (!(await commit({ session: next, replaced: session.id }))) return 'unchanged';
+  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
-}
-
-/** Commits; a claimed token stays that of the session where nothing was changed. @throws whatever `commit` throws */
-async function committed(claimed: ClaimedToken | 'none', commit: () => Promise<boolean>): Promise<boolean> {
-  let isDone = false;
-  try {
-    isDone = await commit();
-  } finally {
-    if (!isDone && claimed !== 'none') await claimed.release();
-  }
-  return isDone;
 }
 
 /**
  * Begins a session in the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
- * @param given a refresh token that takes the place of the one that the session has
  * @param holds whether the user, as the commit reads them, is still the one who was judged
  * @returns undefined where a replica renews the roles right now: it may be tried again
  * @throws Refusal `sign_in_failed` where it does not hold, `invalid_session`; StoreUnavailable; Busy
@@ -86,13 +63,11 @@ export async function renewSession(
   services: Services,
   gained: Gained = {},
   holds: (user: UserEntry) => boolean = () => true,
-  given?: GivenToken,
 ): Promise<RenewedSession | undefined> {
-  const beginning = async ({ session, replaced: former }: Replacement): Promise<boolean> => {
+  const renewed = await replaced(request, services, gained, async ({ session, replaced: former }) => {
     await services.sessions.begin(request.origin, session, holds, former);
     return true;
-  };
-  const renewed = await replaced(request, services, gained, beginning, given);
+  });
   return renewed === 'unchanged' ? undefined : renewed;
 }
 
@@ -122,8 +97,7 @@ export const renewedCookie = (cookies: CookieNames, { token, seconds }: RenewedS
 
 /**
  * Proves the session of a request: the session that takes its place carries the proof.
- * @param proof when the user proved it, in milliseconds since 1970, and what the session has by it
- * @param given the refresh token that the provider gave with the proof
+ * @param at when the user proved it, in milliseconds since 1970
  * @param holds whether the user, as the commit reads them, is still the one who proved it
  * @returns the headers that give the browser the session
  * @throws Refusal `sign_in_failed`, `invalid_session`; HttpRefusal `overloaded`; StoreUnavailable; Busy
@@ -131,12 +105,12 @@ export const renewedCookie = (cookies: CookieNames, { token, seconds }: RenewedS
 export async function proveSession(
   request: Renewing & { readonly cookies: CookieNames },
   services: Services,
-  proof: { readonly by: ProofWay; readonly at: number } & Omit<Gained, 'proof'>,
+  proof: { readonly by: ProofWay; readonly at: number; readonly secondFactor?: SessionRecord['secondFactor'] },
   holds: (user: UserEntry) => boolean,
-  given?: GivenToken,
 ): Promise<readonly string[]> {
-  const { by, at, ...gained } = proof;
-  const renewed = await renewSession(request, services, { ...gained, proof: { at, by } }, holds, given);
+  const { by, at, secondFactor } = proof;
+  const gained = { proof: { at, by }, ...(secondFactor && { secondFactor }) };
+  const renewed = await renewSession(request, services, gained, holds);
   if (!renewed) throw new HttpRefusal('overloaded');
   const { cookies } = request;
   return [...renewedCookie(cookies, renewed), ...setCookie(cookies, cookies.flow, '', 0)];

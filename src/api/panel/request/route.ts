@@ -19,8 +19,7 @@ import type { Passwords } from '../../../domain/passwords/password-hash.ts';
 import type { AcceptLink } from '../../../domain/users/accept-link.ts';
 import type { Members } from '../../../domain/users/members.ts';
 import type { Passkeys, PasswordChange } from '../../../domain/users/passkeys.ts';
-import type { ProviderDepartures } from '../../../domain/users/provider/provider-departures.ts';
-import type { ProviderUsers } from '../../../domain/users/provider/provider-users.ts';
+import type { ProviderUsers } from '../../../domain/users/provider-users.ts';
 import type { RefreshTokens } from '../../../domain/sessions/refresh-tokens.ts';
 import type { SignInMetrics } from '../../../domain/sign-ins/metrics.ts';
 import type { SignIns } from '../../../domain/sign-ins/sign-ins.ts';
@@ -62,7 +61,6 @@ export interface PanelServices extends OperatorServices, V1Services {
   /** The provider at which people sign in; undefined where there is none. */
   readonly provider: SignInProvider | undefined;
   readonly providerUsers: ProviderUsers;
-  readonly departures: ProviderDepartures;
   readonly refreshTokens: RefreshTokens;
   readonly log: Log;
   readonly random: RandomSource;

@@ -1,32 +1,36 @@
-import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../../store/port.ts';
-import { generateAccountId } from '../../credentials/random-ids.ts';
-import type { FleetReader, UserEntry } from '../../fleet/reader.ts';
-import { UNAUDITED_CLASSES } from '../../fullness/unaudited-classes.ts';
-import { LIMITS } from '../../limits.ts';
-import { withParts, type MutationDeps, type Origin, type Step, type Unchanged } from '../../mutation/step.ts';
-import { OPERATOR_AUDIT } from '../../records/audit-records.ts';
-import { parseRecord, put } from '../../records/codec.ts';
-import { KEYS } from '../../records/keys.ts';
-import type { Identity, UserRecord } from '../../records/user-records.ts';
-import { Busy, Refusal } from '../../refusal.ts';
-import { InvalidLink, validLink } from '../link-validity.ts';
-import { hasRoles, isOvertaken, rolesTold, sameRoles, type MappedRoles } from '../mapped-roles.ts';
-import { mutateEndingKeys, NONE_KEPT, type Departure } from '../made-keys.ts';
-import { ownStep, refuseLastWay } from '../passkeys.ts';
-import { settled } from '../person-endings.ts';
-import { replacingStep, type Replacement } from '../replaced-session.ts';
-import { operatorsWritten, roleLoss, takingRoles } from '../taken-roles.ts';
+import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import { generateAccountId } from '../credentials/random-ids.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
+import { LIMITS } from '../limits.ts';
+import { mutate } from '../mutation/mutation.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import { Busy, Refusal } from '../refusal.ts';
+import { InvalidLink, validLink } from './link-validity.ts';
+import { hasRoles, isOvertaken, rolesTold, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { ownStep, refuseLastWay } from './passkeys.ts';
+import { replacingStep, type Replacement } from './replaced-session.ts';
 import {
   crowdOf,
-  hasIdentity,
   identityKey,
   userCreation,
   withAddition,
   withoutIdentities,
   withRolesAt,
   type Crowd,
-} from '../user-state.ts';
-import { existingUser, type UserDeps } from '../users.ts';
+} from './user-state.ts';
+import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
 export interface ProviderUser {
@@ -123,8 +127,7 @@ async function admit(
   const newId = generateAccountId(deps.random);
   const known = await ownerOf(deps, user.identity);
   const origin = originOf(`user:${known ?? newId}`);
-  type Found = string | undefined;
-  const plan = async (reader: FleetReader): Promise<Departure<Found> | Step<Found> | Unchanged<Found>> => {
+  const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string | undefined>> => {
     // The users are counted first: another replica may have made this very user the last one that there may be.
     const crowd = await crowdOf(reader);
     const before = await userWith(deps, user.identity);
@@ -139,10 +142,9 @@ async function admit(
     if (isOvertaken(before, mapped)) return { unchanged: before.id };
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped)))
       return { unchanged: before.id };
-    const taking = await takingRoles(reader, before, { mapped, at: origin.at });
-    return { ...taking, step: { ...taking.step, result: before.id } };
+    return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
   };
-  const admitting = (): Promise<string | undefined> => mutateEndingKeys<Found>(deps, origin, NONE_KEPT, plan);
+  const admitting = (): Promise<string | undefined> => mutate<string | undefined>(deps, origin, plan);
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
   if (userId === undefined) return 'no_role';
   const admitted = await (await deps.fleet.current()).user(userId);
@@ -183,20 +185,52 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, crow
   };
 }
 
+/** Whoever becomes an operator by the groups writes the operators as they are; see `userCreation`. */
+const operatorsWritten = (
+  { record }: UserEntry,
+  mapped: MappedRoles,
+  operators: Versioned<OperatorsRecord>,
+): readonly Write[] =>
+  mapped.operator && record.mapped?.operator !== true ? [put(KEYS.operators(), operators.record)] : [];
+
+/** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
+function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<OperatorsRecord>, at: number): Step<void> {
+  const { id, record } = user;
+  const isSame = sameRoles(record.mapped, mapped);
+  const written = operatorsWritten(user, mapped, operators);
+  const after: UserRecord = { ...(isSame ? record : withRolesAt(record, at, hasRoles(mapped))), mapped };
+  return {
+    accountId: OPERATOR_AUDIT,
+    action: 'user.changed',
+    detail: {
+      userId: id,
+      mapped: isSame ? 'renewed' : 'changed',
+      ...rolesTold(mapped),
+    },
+    // Roles that the provider has taken away must go, however full the store is; there is one record a user.
+    withdraws: true,
+    expect: [user, ...(written.length > 0 ? [operators] : [])].map(expectUnchanged),
+    write: [put(KEYS.user(id), after), ...written],
+    result: undefined,
+  };
+}
+
 /**
  * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is
  * merely stricter. The commit is not quiet, since changes of the user expect his record.
  * @returns false where the user was changed meanwhile
  */
 async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: MappedRoles): Promise<boolean> {
-  const { record, write } = settled(user.record);
   const { outcome } = await store.commit({
     expect: [expectUnchanged(user)],
-    write: [put(KEYS.user(user.id), { ...record, mapped }), ...write],
+    write: [put(KEYS.user(user.id), { ...user.record, mapped })],
     writeClass: UNAUDITED_CLASSES.rolesConfirmed,
   });
   return outcome === 'committed';
 }
+
+const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
+  identities.some((one) => one.issuer === issuer && one.subject === subject);
 
 async function renew(
   deps: MutationDeps,
@@ -204,13 +238,13 @@ async function renew(
   userId: string,
   { identity, mapped }: Pick<ProviderUser, 'identity' | 'mapped'>,
 ): Promise<void> {
-  await mutateEndingKeys<void>(deps, origin, NONE_KEPT, async (reader) => {
+  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const user = await reader.user(userId);
     // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
     if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
     if (isOvertaken(user, mapped)) return { unchanged: undefined };
     if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
-    return await takingRoles(reader, user, { mapped, at: origin.at });
+    return mapping(user, mapped, await reader.operators(), origin.at);
   });
 }
 
@@ -222,16 +256,15 @@ async function link(
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
   const { userId } = replacement.session.record;
-  type Linking = Departure<Outcome> | Unchanged<Outcome>;
-  return await mutateEndingKeys<Outcome>(deps, origin, NONE_KEPT, async (reader): Promise<Linking> => {
+  return await mutate<Outcome>(deps, origin, async (reader): Promise<LeadingStep<Outcome> | Unchanged<Outcome>> => {
     const before = await existingUser(reader, userId);
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
+    const operators = await reader.operators();
     const mapped = isOvertaken(before, answered) ? (before.record.mapped ?? answered) : answered;
-    const taking = await takingRoles(reader, before, { mapped, at: origin.at, isOwnDeed: true });
-    const step = { ...taking.step, result: 'linked' as const };
-    if (owner === userId) return { ...taking, step: { ...step, first: [replacingStep(replacement, origin)] } };
-    const { record, write } = settled(before.record);
+    const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
+    if (owner === userId) return { ...step, first: [replacingStep(replacement, origin)] };
+    const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
     const after: UserRecord = {
       ...withRolesAt(withAddition(record, origin, { kind: 'identity', name }), origin.at, hasRoles(mapped)),
@@ -239,32 +272,28 @@ async function link(
       mapped,
     };
     const key = identityKey(identity);
-    const written = [...operatorsWritten(before, mapped, await reader.operators()), ...write];
-    const linking = {
+    return {
       ...step,
       ...ownStep('identity.linked', before, origin, replacement, step.detail),
       result: step.result,
       expect: [...step.expect, expectAbsent(key)],
-      write: [put(KEYS.user(userId), after), put(key, { userId }), ...written],
+      write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
     };
-    return { ...taking, step: linking };
   });
 }
 
 async function unlink(deps: UserDeps, origin: Origin, replacement: Replacement): Promise<boolean> {
-  type Unlinking = Departure<boolean> | Unchanged<boolean>;
-  return await mutateEndingKeys<boolean>(deps, origin, NONE_KEPT, async (reader): Promise<Unlinking> => {
+  return await mutate<boolean>(deps, origin, async (reader): Promise<LeadingStep<boolean> | Unchanged<boolean>> => {
     const user = await existingUser(reader, replacement.session.record.userId);
     if (user.record.identities.length === 0) return { unchanged: false };
     const record = withoutIdentities(user.record, user.record.identities, origin.at);
     refuseLastWay(deps, record);
     const locators: Write[] = user.record.identities.map((identity) => ({ remove: identityKey(identity) }));
-    const step = {
+    return {
       ...ownStep('identity.unlinked', user, origin, replacement),
       expect: [expectUnchanged(user)],
       write: [put(KEYS.user(user.id), record), ...locators],
       result: true,
     };
-    return { step, ...(await roleLoss(reader, user, record)) };
   });
 }
