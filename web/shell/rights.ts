@@ -7,7 +7,7 @@ import { useSession } from './session.tsx';
  */
 
 /** The user's role on an account: that of an owner for an operator; undefined where he has none. */
-export function roleOn({ operator, accounts }: Me, accountId: string): Role | undefined {
+function roleOn({ operator, accounts }: Me, accountId: string): Role | undefined {
   if (operator) return 'owner';
   return accounts.find((account) => account.accountId === accountId)?.role;
 }

@@ -69,7 +69,7 @@ const isOf = (field: BodyField<string>, name: string, value: unknown): boolean =
   typeof field === 'string' ? field === name : field.field === name && field.is === value;
 
 /** The fields of a right, each as a person reads it, such as `disabled: true`; undefined for the whole operation. */
-export const fieldsOf = (right: RoleRight): readonly string[] | undefined =>
+const fieldsOf = (right: RoleRight): readonly string[] | undefined =>
   right === true
     ? undefined
     : right.map((field) => (typeof field === 'string' ? field : `${field.field}: ${String(field.is)}`));

@@ -58,7 +58,7 @@ export const isExpiredKey = ({ expiring }: ApiKeyRecord, now: number): boolean =
   expiring !== undefined && now >= expiring.expiresAt;
 
 /** The former secret while it works: it ends with the key, or before. */
-export function workingFormer(record: ApiKeyRecord, now: number): ApiKeyRecord['former'] {
+function workingFormer(record: ApiKeyRecord, now: number): ApiKeyRecord['former'] {
   const { former } = record;
   return former && now < former.expiresAt && !isExpiredKey(record, now) ? former : undefined;
 }
