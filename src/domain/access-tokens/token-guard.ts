@@ -1,4 +1,5 @@
 import { expectUnchanged } from '../../store/port.ts';
+import { BeyondRole } from '../access-audit/role-refusals.ts';
 import type { AccessTokenEntry, AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Guard } from '../mutation/step.ts';
 import type { MemberRole } from '../records/user-records.ts';
@@ -50,7 +51,7 @@ const LESS = 'The access token, or its person at this moment, has the role of a 
 
 /**
  * Judges the right of a token. Of any other account it is told what a stranger is told.
- * @throws Refusal `not_found`, `forbidden`; StoreUnavailable
+ * @throws BeyondRole; Refusal `not_found`, `forbidden`; StoreUnavailable
  */
 export async function tokenRight(
   reader: FleetReader,
@@ -62,7 +63,7 @@ export async function tokenRight(
   const right = await rightOf(reader, user, account);
   if (!right) throw new Refusal('forbidden', ROLELESS);
   const role = includesRole(token.record.role, right.role) ? right.role : token.record.role;
-  if (!includesRole(role, needed)) throw new Refusal('forbidden', LESS);
+  if (!includesRole(role, needed)) throw new BeyondRole(role, LESS);
   return { ...right, role };
 }
 

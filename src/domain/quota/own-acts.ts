@@ -43,10 +43,10 @@ export class OwnActs {
   }
 
   /** @throws Refusal `rate_limited` with the time after which one more is free */
-  count(actor: string, action: string): void {
+  count(userId: string, action: string): void {
     const allowance = ALLOWANCES.get(action);
     if (!allowance) return;
-    const name = `${action} ${actor}`;
+    const name = `${action} ${userId}`;
     const [now, each] = [this.#clock.monotonic(), HOUR_MS / allowance.perHour];
     const { acts, at } = this.#used.get(name) ?? { acts: 0, at: now };
     const used = Math.max(0, acts - (now - at) / each);

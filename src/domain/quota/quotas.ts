@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.ts';
-import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { OPERATOR_AUDIT, userOfActor } from '../records/audit-records.ts';
 import type { AccountRecord } from '../records/account-records.ts';
 import type { WriteClass } from '../../store/port.ts';
 import { MIB, quotaBytesOf, storedBytesOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
@@ -50,8 +50,9 @@ export function createQuotas({
       );
     },
     countOwnAct({ actor, asOperator }, { accountId, action }) {
-      if (accountId === OPERATOR_AUDIT && asOperator !== true && actor.startsWith('user:'))
-        ownActs.count(actor, action);
+      const userId = userOfActor(actor);
+      // The bound is the person's, with the session and every access token.
+      if (accountId === OPERATOR_AUDIT && asOperator !== true && userId !== undefined) ownActs.count(userId, action);
     },
     storage: ({ accountId, quotaMb = accountQuotaMb }) => ({
       storedBytes: storedBytesOf(fleet.memory.account(accountId)?.stored()?.record),

@@ -149,7 +149,7 @@ function withPassword(record: UserRecord, { hashed, name }: LinkAnswer, at: numb
 }
 
 /** Accounts whose audits one commit tells; a commit has at most 127 operations. */
-const TOLD_MAX = 30;
+const TOLD_MAX = 20;
 
 /** The accounts of a user, by invitation and by the provider's groups, in the order of their ids. */
 async function accountsOf(
@@ -186,8 +186,8 @@ async function tellOthers(deps: MutationDeps, origin: Origin, userId: string): P
 }
 
 /**
- * The passkeys go as well: whoever lost them could not sign in by the password alone. Every session ends, no browser is
- * known any more, and without a new password there is none.
+ * The passkeys go as well: whoever lost them could not sign in by the password alone. Every session and access token
+ * ends, no browser is known any more, and without a new password there is none.
  */
 async function resetting({ deps, reader, userId, answer, origin, link }: Accepting): Promise<LeadingStep<unknown>> {
   const user = await existingUser(reader, userId);
@@ -199,16 +199,18 @@ async function resetting({ deps, reader, userId, answer, origin, link }: Accepti
   const staying = isLost ? await othersWhoStay(deps, reader, userId, { operator: true, owned: 'all' }) : [];
   const told = (await accountsOf(reader, user)).slice(0, TOLD_MAX).map((account) => toldStep(account, userId));
   const voided = await voidedLinks(deps, userId, link.key);
+  const tokens = [...(await reader.accessTokensOf(userId))];
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.reset',
-    detail: { userId },
+    detail: { userId, ...(tokens.length > 0 && { accessTokens: tokens.length }) },
     expect: [user, ...staying].map(expectUnchanged),
     write: [
       put(KEYS.user(userId), record),
       { remove: KEYS.signIns(userId) },
       ...passkeys,
       ...(await endings(reader, userId)),
+      ...tokens.map(({ key }) => ({ remove: key })),
       ...voided,
     ],
     first: told,

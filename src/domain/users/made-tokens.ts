@@ -40,7 +40,9 @@ export async function tokensWithoutRole(
   const mapped = mappedNow(reader, user)?.accounts.map(({ accountId }) => accountId) ?? [];
   const given = Array.from(await reader.accountsOfMember(user.id), ({ id }) => id).filter((id) => id !== leaves?.id);
   const staying = new Set([...mapped, ...given]);
-  return tokens.filter(({ record }) => !staying.has(record.accountId));
+  // Whoever ends a membership says nothing of other accounts: what has lapsed there may come back by the provider.
+  const concerned = leaves ? tokens.filter(({ record }) => record.accountId === leaves.id) : tokens;
+  return concerned.filter(({ record }) => !staying.has(record.accountId));
 }
 
 /** A11: a token is valid while now < expiresAt. */

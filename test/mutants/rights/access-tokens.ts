@@ -138,4 +138,20 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     rule: 'An access token reaches no other tokens.',
     caughtBy: ['test/api/panel/admission/reach.test.ts'],
   },
+  {
+    name: 'a reset leaves the access tokens of the person',
+    file: 'src/domain/users/accept-link.ts',
+    search: '      ...tokens.map(({ key }) => ({ remove: key })),\n',
+    replacement: '',
+    rule: 'A reset ends whatever acts as the person.',
+    caughtBy: ['test/api/panel/admission/person.test.ts'],
+  },
+  {
+    name: 'an owner of one account ends access tokens of others',
+    file: 'src/domain/users/made-tokens.ts',
+    search: 'leaves ? tokens.filter(({ record }) => record.accountId === leaves.id) : tokens',
+    replacement: 'tokens',
+    rule: 'A17: who ends a membership ends what was made by it.',
+    caughtBy: ['test/api/panel/admission/person.test.ts'],
+  },
 ];

@@ -9,7 +9,7 @@ export const auditEntry = z
     at: instant('When it happened.'),
     actor: described(
       z.string(),
-      'Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `operator:NAME:ROLE`, `device:ID` or the service.',
+      'Who did it: `key:ID`, `user:ID`, `user:ID:TOKEN` by an access token, `operator`, `operator:NAME`, `operator:NAME:ROLE`, `device:ID` or the service.',
       'operator',
     ),
     actorName: described(
@@ -25,7 +25,7 @@ export const auditEntry = z
     ).optional(),
     target: described(
       z.string(),
-      'What it was done to: `app:ID`, `key:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these.',
+      'What it was done to: `app:ID`, `key:ID`, `access-token:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these.',
       'app:k3v9x0q2m7t5b8n1c4d6',
     ).optional(),
     targetName: described(

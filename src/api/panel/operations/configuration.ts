@@ -1,3 +1,4 @@
+import { userOfActor } from '../../../domain/records/audit-records.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -126,9 +127,10 @@ const countsOf = ({ applied, failed, pending, stale }: RolloutCounts): RolloutCo
 });
 
 function authorOf({ actor, name = '' }: KeptRevision['by']): operations.ConfigurationRevision['by'] {
+  const userId = userOfActor(actor);
+  if (userId !== undefined) return { kind: 'user', id: userId, name };
   const [, kind = '', id = ''] = /^([a-z]+)(?::(.*))?$/s.exec(actor) ?? [];
   switch (kind) {
-    case 'user':
     case 'key':
     case 'operator':
     case 'kubernetes':
