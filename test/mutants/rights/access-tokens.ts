@@ -154,4 +154,12 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     rule: 'A17: who ends a membership ends what was made by it.',
     caughtBy: ['test/api/panel/admission/person.test.ts'],
   },
+  {
+    name: 'a download by an access token is not judged again',
+    file: 'src/api/panel/admission/admit-token.ts',
+    search: 'await tokenRight(current, await liveToken(current, token.id), need);',
+    replacement: 'await liveToken(current, token.id).catch(() => undefined);',
+    rule: 'A12: a download ends with its access token.',
+    caughtBy: ['test/api/panel/operations/right-of-download.test.ts'],
+  },
 ];

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { OPERATOR_AUDIT } from '../../../../src/domain/records/audit-records.ts';
 import type { Store } from '../../../../src/store/port.ts';
 import { HOUR_MS } from '../../../../src/time/utc-days.ts';
+import { makeToken } from '../../../support/panel/access-tokens/tokens.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../../support/panel/panel-users.ts';
 import { asOperator } from '../../../support/panel/visitor.ts';
-import { tenant } from '../../../support/service/muster.ts';
+import { tenant, type Answer } from '../../../support/service/muster.ts';
 import { busyHours } from '../../../support/store/audit-entries.ts';
 import { onEachBackend, type Backend } from '../../../support/store/backends.ts';
 import { wrappedStore } from '../../../support/store/wrapped-store.ts';
@@ -12,14 +13,19 @@ import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* A12: a download ends with its reader's session or right, as a new request would be refused. */
 
+/** Whoever downloads: a browser by its session, or a program by an access token. */
+interface Reader extends Pick<Browser, 'token'> {
+  readonly isProgram?: boolean;
+}
+
 /** Everything received until the body ended, or was broken off: an answer without a piece before its head, too. */
-async function download({ muster }: PanelMuster, { token }: Browser, path: string) {
+async function download({ muster }: PanelMuster, { token, isProgram }: Reader, path: string) {
   const { port } = muster.service.panel;
-  const cookie = `muster_${port}=${token}`;
+  const headers = isProgram === true ? { authorization: `Bearer ${token}` } : { cookie: `muster_${port}=${token}` };
   const decoder = new TextDecoder();
   let text = '';
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/panel/v1${path}`, { headers: { cookie } });
+    const response = await fetch(`http://127.0.0.1:${port}/panel/v1${path}`, { headers });
     const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? [];
     for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
     return { bytes: text.length, isWhole: response.status === 200 };
@@ -66,7 +72,7 @@ async function scene(backend: Backend) {
     reader: () => signedIn(panel.store, { accounts: [{ accountId, role: 'viewer' }] }),
     operator: () => signedIn(panel.store, { operator: true }),
     /** Downloads with what happens in the last third of its reads. */
-    async during(by: Browser, path: string, act: () => Promise<unknown>) {
+    async during(by: Reader, path: string, act: () => Promise<unknown>) {
       reads = 0;
       const before = await download(panel, by, path);
       expect(before.isWhole).toBe(true);
@@ -127,6 +133,25 @@ onEachBackend('a download', (backend) => {
       expect(after.bytes).toBeLessThan(before.bytes);
     }
     expect((await ask(panel, by, pathOf(one).replace(/\?.*/, ''))).status).toBeGreaterThanOrEqual(401);
+  });
+
+  test.each<[string, (one: Scene, by: Browser, tokenId: string) => Promise<Answer>]>([
+    ['its revocation', ({ panel }, by, id) => ask(panel, by, `/me/access-tokens/${id}`, { method: 'DELETE' })],
+    ['the removal of its person from the account', ENDS['the removal from the account']],
+  ])('by an access token is broken off by %s', async (_what, end) => {
+    const one = await scene(backend);
+    await using panel = one.panel;
+    const by = await one.reader();
+    const { accountId } = one;
+    const expiresAt = new Date(Date.now() + 30 * 24 * HOUR_MS).toISOString();
+    const { token, tokenId } = await makeToken(panel, by, { accountId, expiresAt });
+    const statuses: number[] = [];
+    const { after, before } = await one.during({ token, isProgram: true }, ofAccount(one), async () => {
+      statuses.push((await end(one, by, tokenId)).status);
+    });
+    expect(statuses).toEqual([204]);
+    expect(after.isWhole).toBe(false);
+    expect(after.bytes).toBeLessThan(before.bytes);
   });
 
   test('goes on where another one’s right ends', async () => {
