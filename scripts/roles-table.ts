@@ -33,7 +33,7 @@ function operatorTable(): string {
   ]);
 }
 
-/** What needs no role is in it neither. */
+/** Operations that need no role are left out. */
 function panelTable(): string {
   const needsRole = ({ access }: Judged): boolean => access !== 'anyone' && access !== 'signed-in';
   return tableOf(

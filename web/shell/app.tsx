@@ -124,7 +124,7 @@ function SignedIn({ route }: { route: Route }) {
   );
 }
 
-/** Whether the user may open the account at all. */
+/** Tells whether the user may open the account at all. */
 const mayOpen = (me: Me, accountId: string | undefined): accountId is string =>
   accountId !== undefined && mayRead(me, accountId, 'readOverview');
 

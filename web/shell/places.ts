@@ -36,7 +36,7 @@ const READS: Readonly<Partial<Record<AccountPage | OperatorPage | 'app', string>
   'service-audit': 'listNewestServiceAudit',
 };
 
-/** Whether the page is for the user; another one would be refused all that it reads. */
+/** Tells whether the page is for the user; another one would be refused all that it reads. */
 export function isPageOpen(me: Me, route: Route): boolean {
   const { page } = route;
   const operation = page in READS ? READS[page as keyof typeof READS] : undefined;

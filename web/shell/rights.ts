@@ -12,11 +12,11 @@ function roleOn({ operator, accounts }: Me, accountId: string): Role | undefined
   return accounts.find((account) => account.accountId === accountId)?.role;
 }
 
-/** Whether the user may change the account. */
+/** Tells whether the user may change the account. */
 export const useIsOwner = (accountId: string): boolean => roleOn(useSession().me, accountId) === 'owner';
 
 /**
- * Whether the role on the installation opens an operation of the service.
+ * Tells whether the role on the installation opens an operation of the service.
  * @param operation its id
  * @param body the fields that a request would have
  */
@@ -30,17 +30,17 @@ export function isOpenTo({ operator, open }: Me, operation: string, body: object
   );
 }
 
-/** Whether the user may read something of an account: as a member, or by the role on the installation. */
+/** Tells whether the user may read something of an account: as a member, or by the role on the installation. */
 export const mayRead = (me: Me, accountId: string, operation: string): boolean =>
   roleOn(me, accountId) !== undefined || isOpenTo(me, operation);
 
-/** Whether the user may do something for which the role of an operator is needed, or one to which it is open. */
+/** Tells whether the user may do something for which the role of an operator is needed, or one to which it is open. */
 export const useIsOpen = (): ((operation: string, body?: object) => boolean) => {
   const { me } = useSession();
   return (operation, body) => isOpenTo(me, operation, body);
 };
 
-/** Whether the user may change something of an account: as an owner, or by the role on the installation. */
+/** Tells whether the user may change something of an account: as an owner, or by the role on the installation. */
 export const useMay = (accountId: string): ((operation: string, body?: object) => boolean) => {
   const { me } = useSession();
   const isOwner = useIsOwner(accountId);

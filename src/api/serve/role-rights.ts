@@ -80,7 +80,7 @@ export interface OpenOperation {
   readonly only?: readonly string[];
 }
 
-/** What a restricted role may call of a list of operations. */
+/** Lists what a restricted role may call of some operations. */
 export const openTo = (
   operations: readonly { readonly id: string; readonly roles?: RoleRights }[],
   role: RestrictedRole,

@@ -59,7 +59,7 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
 export const hasRoles = (mapped: MappedRoles | undefined): boolean =>
   mapped !== undefined && (mapped.operator || mapped.installationRole !== undefined || mapped.accounts.length > 0);
 
-/** What the audit tells of them. */
+/** The detail by which the audit tells of them. */
 export const rolesTold = ({ operator, installationRole, accounts }: MappedRoles) => ({
   operator,
   ...(installationRole && { role: installationRole }),

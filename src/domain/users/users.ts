@@ -247,7 +247,7 @@ function roleAfter(former: GivenRole, { role, operator }: UserPatch): GivenRole 
   return former === 'operator' ? 'none' : former;
 }
 
-/** What the audit calls a change of the role: what it does to an operator comes first. */
+/** The action of the audit for a change of the role: that of an operator comes first. */
 function roleAction(former: GivenRole, role: GivenRole) {
   if (role === 'operator') return 'operator.added';
   if (former === 'operator') return 'operator.removed';

@@ -158,7 +158,7 @@ export function AppsPage({ accountId }: PageProps) {
 interface ChosenProps {
   readonly chosen: readonly PanelApp[];
   readonly shown: readonly PanelApp[];
-  /** What the user may do with them. */
+  /** The changes that the user may make. */
   readonly changes: readonly Change[];
   readonly onClear: () => void;
   readonly onChange: (change: Change) => void;

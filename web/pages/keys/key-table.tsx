@@ -23,7 +23,7 @@ export type KeyChange = (typeof KEY_CHANGES)[number];
 interface KeyTableProps {
   readonly accountId: string;
   readonly keys: readonly ListedApiKey[];
-  /** What the user may do; a person who may only look has none. */
+  /** The changes that the user may make; a person who may only look has none. */
   readonly changes: readonly KeyChange[];
   readonly onChange: (change: KeyChange, key: ListedApiKey) => void;
 }

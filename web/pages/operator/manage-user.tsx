@@ -36,7 +36,7 @@ const ROLE_DEEDS = {
 const roleAfter = (deed: Deed): User['role'] | undefined =>
   deed in ROLE_DEEDS ? ROLE_DEEDS[deed as keyof typeof ROLE_DEEDS] : undefined;
 
-/** Whether it ends the right by which the user may have made API keys. */
+/** Tells whether it ends the right by which the user may have made API keys. */
 const isEndingKeys = (deed: Deed, { role }: User): boolean =>
   deed === 'disable' || deed === 'delete' || (role === 'operator' && roleAfter(deed) !== undefined);
 

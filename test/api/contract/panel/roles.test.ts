@@ -96,7 +96,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   readAccountUsage: '?month=2026-01',
 };
 
-/** What one who may not does not get, whatever it is of. */
+/** A refusal tells the same, whatever record it concerns. */
 const SECRET = /mst_|"enrollCode":|"apiKey":|"url":/;
 
 onEachBackend('roles of people', (backend) => {

@@ -6,13 +6,13 @@ import type { BodyField, Operation } from '../../operation.ts';
  */
 
 /**
- * Whether an access token may call the operation: one on an account, which needs no fresh proof as a whole. Sessions,
+ * Tells whether an access token may call the operation: one on an account, which needs no fresh proof as a whole. Sessions,
  * ways to sign in and access tokens belong to no account.
  */
 export const isForTokens = ({ access, freshProof }: Pick<Operation, 'access' | 'freshProof'>): boolean =>
   (access === 'viewer' || access === 'owner') && freshProof !== true && freshProof !== 'or-new-sign-in';
 
-/** Whether a body has a field that needs a fresh proof. */
+/** Tells whether a body has a field that needs a fresh proof. */
 export const hasProvedField = ({ freshProof }: Pick<Operation, 'freshProof'>, body: object): boolean =>
   Array.isArray(freshProof) && freshProof.some((field: BodyField<string>) => decides(field, body));
 
