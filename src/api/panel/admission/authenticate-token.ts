@@ -8,7 +8,7 @@ import { NotAuthenticated } from '../../http/errors.ts';
 import { bearerOf, fieldsOf } from '../../http/request-headers.ts';
 
 /**
- * Tells whether a request is judged by an access token alone, whatever else it has: it names the scheme. Another scheme is
+ * Tells whether a request is judged by an access token alone, whatever else it has: it names the scheme. Another one is
  * that of a proxy before the panel, and lets nobody in here.
  */
 export const hasBearer = (request: IncomingMessage): boolean =>
