@@ -68,22 +68,29 @@ export const SECRETS: Checks = {
     ]);
   },
 
-  "Roles of operator's tokens are of the whole installation: `support` and `auditor` read every account.": async () => {
-    const file = join(scratchDirectory('tokens'), 'tokens');
-    const tokens = { support: 's'.repeat(40), auditor: 'a'.repeat(40) };
-    const lines = Object.entries(tokens).map(([role, token]) => `ann-${role}:${role}:${token}\n`);
-    writeFileSync(file, lines.join(''), { mode: 0o600 });
-    await using muster = await Muster.start({ env: { MUSTER_OPERATOR_TOKEN_FILE: file } });
-    const accounts = [await tenant(muster), await tenant(muster)];
-    for (const token of Object.values(tokens)) {
-      for (const { accountId } of accounts) {
-        const statuses = [];
-        for (const path of ['', '/apps', '/api-keys', '/audit', '/rollout'])
-          statuses.push((await call(`${muster.ops}/operator/v1/accounts/${accountId}${path}`, { token })).status);
-        expectAll(statuses, 200);
+  "Roles of operator's tokens, and the roles `support` and `auditor` of people, are of the whole installation: they read every account.":
+    async () => {
+      const file = join(scratchDirectory('tokens'), 'tokens');
+      const roles = ['support', 'auditor'] as const;
+      const tokenOfRole = (role: string): string => role.padEnd(40, 's');
+      writeFileSync(file, roles.map((role) => `ann-${role}:${role}:${tokenOfRole(role)}\n`).join(''), { mode: 0o600 });
+      await using panel = await panelMuster(undefined, { env: { MUSTER_OPERATOR_TOKEN_FILE: file } });
+      const { muster, store } = panel;
+      const accounts = [await tenant(muster), await tenant(muster)];
+      for (const installationRole of roles) {
+        const token = tokenOfRole(installationRole);
+        const person = await signedIn(store, { record: { installationRole } });
+        for (const { accountId } of accounts) {
+          const statuses = [];
+          for (const path of ['', '/apps', '/api-keys', '/audit', '/rollout']) {
+            const at = `/accounts/${accountId}${path}`;
+            statuses.push((await call(`${muster.ops}/operator/v1${at}`, { token })).status);
+            statuses.push((await ask(panel, person, at)).status);
+          }
+          expectAll(statuses, 200);
+        }
       }
-    }
-  },
+    },
 
   "An operator's token needs no proof of a person and no second factor.": async () => {
     await using panel = await panelMuster(undefined, { env: { MUSTER_PANEL_SECOND_FACTOR: 'all' } });
