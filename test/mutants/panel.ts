@@ -543,7 +543,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a stolen cookie enables what was disabled',
-    file: 'src/api/contract/panel/access-tokens/reach.ts',
+    file: 'src/api/contract/proved-fields.ts',
     search: "if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;",
     replacement: "if (typeof rule === 'object') return valueOf(body, rule.field) === undefined;",
     rule: 'A18: what gives access back needs a proof.',
@@ -735,7 +735,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'the audit names no user of the panel',
-    file: 'src/api/panel/admission.ts',
+    file: 'src/api/panel/admission/admission.ts',
     search: '...exchange.origin(`user:${user.id}`), guard,',
     replacement: "...exchange.origin('operator'), guard,",
     rule: 'ADR 0032: the audit names the user who made a change.',
@@ -759,7 +759,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a page that is left open keeps its session',
-    file: 'src/api/panel/admission.ts',
+    file: 'src/api/panel/admission/admission.ts',
     search: "method !== 'get' || request.headers['muster-unattended'] !== '?1';",
     replacement: "method !== 'get' || request.headers['muster-unattended'] !== '?2';",
     rule: 'P3: a read that nobody asked for is no use of the session.',

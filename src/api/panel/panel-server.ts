@@ -8,7 +8,7 @@ import { createRequestListener, type EndpointRequest, type Endpoint } from '../s
 import { isUnder } from '../serve/targets.ts';
 import { admitToken, refuseToken } from './admission/admit-token.ts';
 import { hasBearer } from './admission/authenticate-token.ts';
-import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps } from './admission.ts';
+import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps } from './admission/admission.ts';
 import type { PanelContext } from './admission/open-call.ts';
 import type { Pages } from './pages/pages.ts';
 import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, seeOther } from './pages/reference.ts';

@@ -1,4 +1,5 @@
 import { expectAbsent, expectUnchanged } from '../../store/port.ts';
+import { refusePastExpiry } from '../accounts/api-key-changes.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { generateAccessToken, tokenHash } from '../credentials/tokens.ts';
 import type { AccessTokenEntry, FleetReader } from '../fleet/reader.ts';
@@ -76,7 +77,7 @@ async function create(
   { name, accountId, role, expiresAt = origin.at + LIMITS.accessTokenMs }: NewAccessToken,
 ): Promise<MadeAccessToken> {
   const { at: createdAt } = origin;
-  if (expiresAt <= createdAt) throw new Refusal('invalid_request', 'expiresAt must be in the future.');
+  refusePastExpiry(origin, expiresAt);
   if (expiresAt > createdAt + LIMITS.accessTokenMsMax) {
     throw new Refusal('invalid_request', 'expiresAt must be at most 365 days from now.');
   }

@@ -204,10 +204,16 @@ async function between(
   return { entries, whole: page.next === undefined || entries.length < page.entries.length };
 }
 
+/** Tells whether an actor is the one who is asked for, or an access token of that user. */
+function isBy(actor: string, asked: string): boolean {
+  const userId = userOfActor(actor);
+  return actor === asked || (userId !== undefined && asked === `user:${userId}`);
+}
+
 function isAsked(accountId: string, record: AuditRecord, question: AuditQuestion): boolean {
   const { actor, target, action, appId, from, to } = question;
   if (target !== undefined && targetOf(accountId, record) !== target) return false;
-  if (actor !== undefined && record.actor !== actor && `user:${userOfActor(record.actor)}` !== actor) return false;
+  if (actor !== undefined && !isBy(record.actor, actor)) return false;
   if (appId !== undefined && record.appId !== appId) return false;
   if (from !== undefined && record.at < from) return false;
   if (to !== undefined && record.at >= to) return false;

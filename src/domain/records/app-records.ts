@@ -15,7 +15,7 @@ export const appRecords = {
       /** When the status last changed. */
       statusAt: instant,
       createdAt: instant,
-      /** H23: the API key of access `enroll` that created it, or the first one that this follows; else absent. */
+      /** H23: the API key of access `enroll` that created it; absent where none did. */
       createdByKey: z.string().optional(),
       /** The app's number in its account, never used again: its index in the account's `seen` record. */
       slot: z.int().min(0),

@@ -35,8 +35,8 @@ export async function tokensWithoutRole(
   user: UserEntry,
   { operator, leaves }: Staying,
 ): Promise<readonly AccessTokenEntry[]> {
-  const tokens = [...(await reader.accessTokensOf(user.id))];
   if (operator) return [];
+  const tokens = [...(await reader.accessTokensOf(user.id))];
   const mapped = mappedNow(reader, user)?.accounts.map(({ accountId }) => accountId) ?? [];
   const given = Array.from(await reader.accountsOfMember(user.id), ({ id }) => id).filter((id) => id !== leaves?.id);
   const staying = new Set([...mapped, ...given]);

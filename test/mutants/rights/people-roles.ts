@@ -4,7 +4,7 @@ import type { Mutant } from '../mutant.ts';
 export const PEOPLE_ROLES: readonly Mutant[] = [
   {
     name: 'a role that may have some fields commits what a lost role allowed',
-    file: 'src/api/panel/admission.ts',
+    file: 'src/api/panel/admission/admission.ts',
     search: 'sessionGuard(session.id, needFor(body))',
     replacement: 'sessionGuard(session.id, need)',
     rule: 'P2: a change through the panel expects the role that allows it.',
@@ -12,7 +12,7 @@ export const PEOPLE_ROLES: readonly Mutant[] = [
   },
   {
     name: 'a person of a restricted role gives any field of a body',
-    file: 'src/api/panel/admission.ts',
+    file: 'src/api/panel/admission/admission.ts',
     search: '    refuseBodyBeyondRole(right, operation, body);\n',
     replacement: '',
     rule: 'P1: the table.',

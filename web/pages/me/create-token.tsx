@@ -1,17 +1,16 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { me as api, type MadeAccessToken } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
 import { accessTokens as texts } from '../../text/access-tokens.ts';
 import { common } from '../../text/common.ts';
-import { Button, CopyButton, Select, TextField } from '../../ui/controls.tsx';
+import { Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
-import { useShownOnce } from '../../ui/shown-once.ts';
 import { Problem } from '../../ui/state.tsx';
 import { needed } from '../../ui/tried.ts';
-import { SecretText } from '../apps/enrollment-lines.tsx';
 import { expiresAt, ExpiryFields, type ExpiryDraft } from '../keys/expiry-fields.tsx';
+import { ShownSecret } from '../keys/shown-secret.tsx';
 import { isolated } from '../../../src/text/shown-name.ts';
 
 type Role = MadeAccessToken['role'];
@@ -53,7 +52,7 @@ export function CreateToken({ onClose, onCreated }: CreateTokenProps) {
     ['owner', common.owner],
   ];
   return (
-    <Dialog key="asked" title={dialog.title} onClose={onClose}>
+    <Dialog title={dialog.title} onClose={onClose}>
       {accounts.length === 0 && !me.operator ? (
         <p>{dialog.noAccounts}</p>
       ) : (
@@ -105,32 +104,20 @@ export function CreateToken({ onClose, onCreated }: CreateTokenProps) {
 
 function ShownToken({ made, onClose }: { made: MadeAccessToken; onClose: () => void }) {
   const { dialog } = texts;
-  const shownOnce = useShownOnce([made.token]);
-  const shown = useRef<HTMLPreElement>(null);
   // The token is typed or pasted: neither a history of a shell nor the arguments of a process have it.
   const lines = [
     "(umask 077; printf 'Access token: ' >&2; head -n 1 > muster-access-token) &&",
     `  sed 's/^/Authorization: Bearer /' muster-access-token |`,
     `  curl -sS '${location.origin}/panel/v1/accounts/${made.accountId}/rollout' -H @-`,
-  ].join('\n');
+  ];
   return (
-    <Dialog key="made" title={dialog.made} onClose={onClose} wide shownOnce={shownOnce}>
-      <p>{common.shownOnce}</p>
-      <SecretText label={dialog.token} secret={made.token} />
-      <div class="stack tight">
-        <div class="row between">
-          <strong>{dialog.command}</strong>
-          <CopyButton text={lines} what={dialog.command} shownIn={shown} />
-        </div>
-        <pre ref={shown} tabIndex={0}>
-          {lines}
-        </pre>
-      </div>
-      <div class="actions">
-        <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
-          {dialog.kept}
-        </Button>
-      </div>
-    </Dialog>
+    <ShownSecret
+      title={dialog.made}
+      label={dialog.token}
+      secret={made.token}
+      command={{ name: dialog.command, lines }}
+      kept={dialog.kept}
+      onClose={onClose}
+    />
   );
 }

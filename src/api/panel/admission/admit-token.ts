@@ -10,25 +10,22 @@ import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { actorOfToken } from '../../../domain/records/audit-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { hasProvedField, isForTokens } from '../../contract/panel/access-tokens/reach.ts';
+import { isForTokens } from '../../contract/panel/access-tokens/reach.ts';
+import { hasProvedField } from '../../contract/proved-fields.ts';
 import { preferredType } from '../../headers/preferred-type.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthorizeRequest } from '../../serve/operation-endpoint.ts';
 import type { RouteOptions } from '../../serve/route.ts';
+import type { AdmissionDeps } from './admission.ts';
 import { openCall, type PanelContext } from './open-call.ts';
-import { charge, chargeFor, type PanelRates } from './rates.ts';
-import type { PanelCall, PanelServices } from '../request/route.ts';
+import { charge, chargeFor } from './rates.ts';
+import type { PanelCall } from '../request/route.ts';
 import { authenticateToken } from './authenticate-token.ts';
 
 /*
  * The checks of a request with an access token (docs/adr/0082-access-tokens.md). Nothing that a browser sends by itself
  * counts: neither cookies, nor the page that it comes from. There is no session, so none is idle, and none is proved.
  */
-
-interface AdmissionDeps {
-  readonly services: PanelServices;
-  readonly rates: PanelRates;
-}
 
 type Judged = Pick<Operation, 'method' | 'access' | 'freshProof'> & RouteOptions;
 

@@ -2,7 +2,7 @@ import { lacksSecondFactor, refuseStaleProof, refuseStaleSignIn } from '../../..
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { hasProvedField } from '../../contract/panel/access-tokens/reach.ts';
+import { hasProvedField } from '../../contract/proved-fields.ts';
 import type { PanelServices } from './route.ts';
 
 /** An operation, as the session of its request is judged. */

@@ -60,7 +60,7 @@ async function storedKeysOf(
     scopes: { key: stored && scopeOf(stored), previousKey: previous && scopeOf(previous) },
     present,
     isChangedOutside: present !== undefined && (present.hash !== key?.hash || present.expiresAt !== key.expiresAt),
-    formerUntil: stored && formerEndOf(stored, context.origin().at),
+    formerUntil: stored && formerEndOf(stored, context.clock.now()),
   };
 }
 

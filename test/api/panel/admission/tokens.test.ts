@@ -67,6 +67,7 @@ onEachBackend('access tokens', (backend) => {
     const by = async (actor: string) =>
       ((await ask(panel, ann, `${path}?actor=${actor}`)).body['entries'] as Entry[]).map(({ action }) => action);
     expect(await by(`user:${ann.userId}:${tokenId}`)).toEqual(['app.created']);
+    expect(await by('user:undefined')).toEqual([]);
     expect(await by(`user:${ann.userId}`)).toEqual(['access-token.revoked', 'app.created', 'access-token.created']);
     const names = (await ask(panel, ann, `/accounts/${accountId}/audit/names`)).body['actors'];
     expect(names).toContainEqual({ id: `user:${ann.userId}:${tokenId}`, name: 'Ann (robot)' });

@@ -1,4 +1,4 @@
-import type { BodyField, Operation } from '../../operation.ts';
+import type { Operation } from '../../operation.ts';
 
 /*
  * What an access token reaches follows from an operation's own values, so that a new one for signed-in users or
@@ -11,14 +11,3 @@ import type { BodyField, Operation } from '../../operation.ts';
  */
 export const isForTokens = ({ access, freshProof }: Pick<Operation, 'access' | 'freshProof'>): boolean =>
   (access === 'viewer' || access === 'owner') && freshProof !== true && freshProof !== 'or-new-sign-in';
-
-/** Tells whether a body has a field that needs a fresh proof. */
-export const hasProvedField = ({ freshProof }: Pick<Operation, 'freshProof'>, body: object): boolean =>
-  Array.isArray(freshProof) && freshProof.some((field: BodyField<string>) => decides(field, body));
-
-function decides(rule: BodyField<string>, body: object): boolean {
-  if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;
-  return valueOf(body, rule) !== undefined;
-}
-
-const valueOf = (body: object, field: string): unknown => new Map<string, unknown>(Object.entries(body)).get(field);

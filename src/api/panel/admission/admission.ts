@@ -1,20 +1,20 @@
-import { Refusal } from '../../domain/refusal.ts';
-import { liveSession, sessionGuard } from '../../domain/sessions/guard.ts';
-import type { SignedIn } from '../../domain/sessions/sessions.ts';
-import { BeyondRole } from '../../domain/access-audit/role-refusals.ts';
-import { installationRight, neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
-import type { Method, PanelAccess, PanelRight, RoleRights } from '../contract/operation.ts';
-import { preferredType } from '../headers/preferred-type.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { AuthorizeRequest } from '../serve/operation-endpoint.ts';
-import { refuseBeyondRole, rolesOpenTo } from '../serve/role-rights.ts';
-import type { RouteOptions } from '../serve/route.ts';
-import { openCall, type PanelContext } from './admission/open-call.ts';
-import { charge, chargeFor, type PanelRates } from './admission/rates.ts';
-import { readCookie } from './request/cookies.ts';
-import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from './request/proved.ts';
-import type { OpenCall, PanelCall, PanelServices } from './request/route.ts';
-import { refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { liveSession, sessionGuard } from '../../../domain/sessions/guard.ts';
+import type { SignedIn } from '../../../domain/sessions/sessions.ts';
+import { BeyondRole } from '../../../domain/access-audit/role-refusals.ts';
+import { installationRight, neededRight, needOf, type Need, type Right } from '../../../domain/users/roles.ts';
+import type { Method, PanelAccess, PanelRight, RoleRights } from '../../contract/operation.ts';
+import { preferredType } from '../../headers/preferred-type.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { AuthorizeRequest } from '../../serve/operation-endpoint.ts';
+import { refuseBeyondRole, rolesOpenTo } from '../../serve/role-rights.ts';
+import type { RouteOptions } from '../../serve/route.ts';
+import { openCall, type PanelContext } from './open-call.ts';
+import { charge, chargeFor, type PanelRates } from './rates.ts';
+import { readCookie } from '../request/cookies.ts';
+import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from '../request/proved.ts';
+import type { OpenCall, PanelCall, PanelServices } from '../request/route.ts';
+import { refuseForeignRead, refuseForeignWrite } from '../request/same-origin.ts';
 
 /* The checks of the panel's operations: the page that sends a request, its session, the right, the user's rate. */
 
