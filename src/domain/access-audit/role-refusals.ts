@@ -4,7 +4,7 @@ import { roleRefusalsOf } from '../records/attempt-records.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 
 /*
- * What a role does not include, for operator tokens and people alike: each refusal is counted here, and the audit of
+ * Each refusal of what a role does not include is counted here, for operator tokens and people alike, and the audit of
  * the service tells of it, since somebody who tries what the own role forbids may be a thief of the token or the
  * session.
  */

@@ -26,7 +26,7 @@ const TARGET_DETAILS = {
 } as const;
 
 /**
- * What an entry was done to, in the way in which actors are named: `app:ID`, `access-token:ID`, `key:ID`, `user:ID`,
+ * The target of an entry, in the way in which actors are named: `app:ID`, `access-token:ID`, `key:ID`, `user:ID`,
  * `link:ID` or `account:ID`; undefined where it was none of these.
  */
 export function targetOf(accountId: string, { appId, detail = {} }: EntryIds): string | undefined {

@@ -40,7 +40,7 @@ export async function tokensWithoutRole(
   const mapped = mappedNow(reader, user)?.accounts.map(({ accountId }) => accountId) ?? [];
   const given = Array.from(await reader.accountsOfMember(user.id), ({ id }) => id).filter((id) => id !== leaves?.id);
   const staying = new Set([...mapped, ...given]);
-  // Whoever ends a membership says nothing of other accounts: what has lapsed there may come back by the provider.
+  // The end of a membership says nothing of other accounts: what has lapsed there may come back by the provider.
   const concerned = leaves ? tokens.filter(({ record }) => record.accountId === leaves.id) : tokens;
   return concerned.filter(({ record }) => !staying.has(record.accountId));
 }

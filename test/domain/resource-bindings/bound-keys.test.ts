@@ -19,7 +19,7 @@ import { auditsOf } from '../../support/service/accounts.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 
-/* H23: the keys of a FleetApiKey, which is rotated as any other key: its id, its apps and its restriction stay. */
+/* H23: the keys of a FleetApiKey, which is rotated like every other key: its id, its apps and its restriction stay. */
 
 const FULL: KeyScope = { access: 'full', allowedCidrs: [] };
 const ENROLLS: KeyScope = { access: 'enroll', allowedCidrs: [] };
@@ -141,7 +141,7 @@ onEachBackend('a key of a resource that is rotated', (backend) => {
     expect(await outcomes([rotate(it, { hash: 'hash-4', expiresAt: it.origin().at })])).toEqual(['invalid_request']);
   });
 
-  test('stands in the audit as any rotation, and a rotation that is late finds no key', async () => {
+  test('stands in the audit like every rotation, and a rotation that is late finds no key', async () => {
     await using it = await operated(backend);
     await register(it);
     await rotate(it, { hash: 'hash-2' });

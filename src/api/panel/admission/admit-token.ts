@@ -106,7 +106,7 @@ async function admitted(
     if (!isForTokens(operation)) throw new Refusal('forbidden', BEYOND);
     right = await tokenRight(reader, live, need);
   } catch (error) {
-    // What a program asks in vain uses up no rate of its person.
+    // Vain requests of a program use up no rate of its person.
     charge(rates.changes, `${token.id}/`);
     throw error;
   }

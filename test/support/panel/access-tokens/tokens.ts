@@ -35,7 +35,7 @@ export async function makeToken(
 ): Promise<AccessToken> {
   const made = await askForToken(panel, by, wanted);
   if (made.status !== 201) throw new Error(`POST /me/access-tokens: ${made.status} ${made.text}`);
-  return made.body as unknown as AccessToken;
+  return { token: String(made.body['token']), tokenId: String(made.body['tokenId']) };
 }
 
 /** One request of a program with an access token: without a cookie, and without the origin of a page. */

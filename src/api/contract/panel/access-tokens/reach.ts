@@ -1,7 +1,7 @@
 import type { Operation } from '../../operation.ts';
 
 /*
- * What an access token reaches follows from an operation's own values, so that a new one for signed-in users or
+ * The reach of an access token follows from an operation's own values, so that a new one for signed-in users or
  * operators is closed to tokens by itself. The door and the OpenAPI document ask here alone.
  */
 
