@@ -1,7 +1,7 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { holdPage } from './address.ts';
 
-/** While something would be lost, leaving the page is asked about first. */
+/** While something would be lost, leaving the page is asked about first; what is shown as kept is left without a question. */
 export function useHold(wouldLose: boolean): void {
-  useEffect(() => (wouldLose ? holdPage() : undefined), [wouldLose]);
+  useLayoutEffect(() => (wouldLose ? holdPage() : undefined), [wouldLose]);
 }

@@ -1,11 +1,10 @@
-import { useState } from 'preact/hooks';
 import { daemons as texts } from '../../text/daemons.ts';
 import { apps } from '../../text/apps.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useShownOnce } from '../../ui/shown-once.ts';
-import { DaemonArrival } from './daemon-arrival.tsx';
+import { DaemonArrival, useArrival } from './daemon-arrival.tsx';
 import { EnrollmentLines, forgetWay, SecretText, type Enrollment } from './enrollment-lines.tsx';
 
 /** A code that was issued just now. */
@@ -32,8 +31,8 @@ interface EnrollDaemonProps {
  */
 export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother }: EnrollDaemonProps) {
   const { appId, code, expiresAt, before } = issued;
-  const [isUsed, setUsed] = useState(false);
-  const shownOnce = useShownOnce([code], isUsed);
+  const arrival = useArrival(accountId, appId, before, enrollment);
+  const shownOnce = useShownOnce([code], arrival.isEnrolled);
   const { leave } = shownOnce;
   const close = (): void => {
     forgetWay();
@@ -44,13 +43,7 @@ export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother
       <SecretText label={texts.code} secret={code} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />
-      <DaemonArrival
-        accountId={accountId}
-        appId={appId}
-        before={before}
-        of={enrollment}
-        onEnrolled={() => setUsed(true)}
-      >
+      <DaemonArrival accountId={accountId} arrival={arrival} of={enrollment}>
         <div class="actions">
           {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
           <Button kind="primary" onClick={() => leave(close)}>

@@ -32,31 +32,37 @@ function stageOf(
 /** The milliseconds after which it is said what to check; a daemon of OpAMP polls once a minute. */
 const LATE_MS: Partial<Record<Stage, number>> = { waiting: 30_000, enrolled: 90_000 };
 
+/** How far a daemon has come since its code was issued. */
+interface Arrival {
+  readonly app: PanelAppDetail | undefined;
+  readonly stage: Stage;
+  /** The code is used. */
+  readonly isEnrolled: boolean;
+}
+
+/** @param before when the app had enrolled last as the code was issued; null where it never had */
+export function useArrival(accountId: string, appId: string, before: string | null, of: Enrollment): Arrival {
+  const { data: app } = useResource(`arrival ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
+    of: accountId,
+    topics: ['apps', 'seen', 'config', 'rollout'],
+  });
+  const stage = stageOf(app, of.configuration.data, before);
+  return { app, stage, isEnrolled: stage !== 'waiting' };
+}
+
 interface ArrivalProps {
   readonly accountId: string;
-  readonly appId: string;
-  /** The instant at which the app had enrolled last as the code was issued; null where it never had. */
-  readonly before: string | null;
+  readonly arrival: Arrival;
   readonly of: Enrollment;
-  /** Called once the code is used. */
-  readonly onEnrolled: () => void;
   /** The content below it, which stays in sight with it. */
   readonly children: ComponentChildren;
 }
 
 /** The stages of the daemon, as they happen: it is waited for, enrolls, and applies the configuration. */
-export function DaemonArrival({ accountId, appId, before, of, onEnrolled, children }: ArrivalProps) {
-  const app = useResource(`arrival ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
-    of: accountId,
-    topics: ['apps', 'seen', 'config', 'rollout'],
-  });
-  const stage = stageOf(app.data, of.configuration.data, before);
-  const isEnrolled = stage !== 'waiting';
+export function DaemonArrival({ accountId, arrival, of, children }: ArrivalProps) {
+  const { app, stage, isEnrolled } = arrival;
   const isLate = useLate(stage);
-  useEffect(() => {
-    if (isEnrolled) onEnrolled();
-  }, [isEnrolled]);
-  const { platform = '', agentVersion = '', acknowledged } = app.data ?? {};
+  const { platform = '', agentVersion = '', acknowledged } = app ?? {};
   const what = [platform, agentVersion].filter((part) => part !== '').join(', ');
   return (
     <>

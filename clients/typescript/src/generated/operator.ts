@@ -590,7 +590,7 @@ export type AppStatus = 'pending' | 'active' | 'revoked';
 export interface AuditEntry {
   /** When it happened. UTC with milliseconds. */
   readonly at: string;
-  /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `operator:NAME:ROLE`, `device:ID` or the service. */
+  /** Who did it: `key:ID`, `user:ID`, `user:ID:TOKEN` by an access token, `operator`, `operator:NAME`, `operator:NAME:ROLE`, `device:ID` or the service. */
   readonly actor: string;
   /** The name of the actor when it was done; absent where it had none, and in entries of earlier versions. */
   readonly actorName?: string | undefined;
@@ -598,7 +598,7 @@ export interface AuditEntry {
   readonly action: string;
   /** The app that it was done to; absent where it was none. */
   readonly appId?: string | undefined;
-  /** What it was done to: `app:ID`, `key:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these. */
+  /** What it was done to: `app:ID`, `key:ID`, `access-token:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these. */
   readonly target?: string | undefined;
   /** The name of the target: the new one where it was created or renamed, the last one where it was deleted. */
   readonly targetName?: string | undefined;

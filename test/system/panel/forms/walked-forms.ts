@@ -143,7 +143,7 @@ const keys: readonly WalkedForm[] = [
   {
     name: 'a new access token, and its secret',
     file: 'web/pages/me/create-token.tsx',
-    covers: 3,
+    covers: 2,
     path: '/me',
     shows: /Access tokens/,
     opens: ['Make an access token'],
@@ -180,7 +180,7 @@ const keys: readonly WalkedForm[] = [
   },
   {
     name: 'the secret of a key',
-    file: 'web/pages/keys/shown-key.tsx',
+    file: 'web/pages/keys/shown-secret.tsx',
     path: `${ACCOUNT}/keys?new=key`,
     shows: /Last used/,
     opens: [/^Create$/],
