@@ -144,9 +144,10 @@ export function errorsOf(api: ApiName, operation: Operation): readonly ErrorCode
 
 function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operation): readonly ErrorCode[] {
   if (api === 'panel') {
-    const signedIn: ErrorCode[] = access === 'anyone' ? [] : ['invalid_session', 'rate_limited'];
+    const signedIn: ErrorCode[] = access === 'anyone' ? [] : ['invalid_session'];
     if (access !== 'anyone' && !beforeSecondFactor) signedIn.push('second_factor_required');
-    return ['invalid_request', 'invalid_token', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
+    const common: ErrorCode[] = ['invalid_request', 'invalid_token', 'forbidden', 'rate_limited'];
+    return [...common, 'overloaded', 'upstream_unavailable', ...signedIn];
   }
   if (api === 'v1') return ['invalid_key', 'account_disabled', 'forbidden', 'rate_limited', 'upstream_unavailable'];
   if (api === 'operator') return ['invalid_token', 'forbidden', 'overloaded', 'upstream_unavailable'];

@@ -25,6 +25,7 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
+import { askBy, makeToken, type AccessToken } from '../../support/panel/access-tokens/tokens.ts';
 import { deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -144,6 +145,27 @@ onEachBackend('the quota of an account', (backend) => {
     const theirs = entries.filter(({ value }) => value.includes(operator.userId));
     expect(theirs).toHaveLength(3);
     expect(theirs.map((entry) => ownBytesOf(entry))).toEqual([0, 0, 0]);
+  });
+
+  test('bounds no operator by an access token either, and an owner by one', async () => {
+    await using full = await atQuota();
+    const { muster, store, clock, owner } = full;
+    const { accountId } = owner;
+    const [operator, member] = [
+      await signedIn(store, { operator: true }, sessionAt(clock)),
+      await signedIn(store, { accounts: [{ accountId, role: 'owner' }] }, sessionAt(clock)),
+    ];
+    const wanted = { accountId, role: 'owner', expiresAt: new Date(clock.now() + 3_600_000).toISOString() } as const;
+    await setQuota(muster, owner, 0);
+    const [ofOperator, ofMember] = [await makeToken(full, operator, wanted), await makeToken(full, member, wanted)];
+    await setQuota(muster, owner, 1);
+    const made = (token: AccessToken): Promise<Answer> =>
+      askBy(full, token, `/accounts/${accountId}/apps`, { method: 'POST', body: { name: 'x' } });
+    expect((await made(ofMember)).text).toMatch(/used up its quota of 1 MiB/);
+    expect((await made(ofOperator)).status).toBe(201);
+    const entries = await entriesOf(store, KEYS.audit.under(accountId));
+    const theirs = entries.filter(({ value }) => value.includes(`user:${operator.userId}:${ofOperator.tokenId}`));
+    expect(theirs.map((entry) => ownBytesOf(entry))).toEqual([0]);
   });
 
   test('is no outage to the objectives of the service', async () => {

@@ -4,12 +4,11 @@ import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import { BeyondRole } from '../../../domain/access-audit/role-refusals.ts';
 import { installationRight, neededRight, needOf, type Need, type Right } from '../../../domain/users/roles.ts';
 import type { Method, PanelAccess, PanelRight, RoleRights } from '../../contract/operation.ts';
-import { preferredType } from '../../headers/preferred-type.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthorizeRequest } from '../../serve/operation-endpoint.ts';
 import { refuseBeyondRole, rolesOpenTo } from '../../serve/role-rights.ts';
 import type { RouteOptions } from '../../serve/route.ts';
-import { openCall, type PanelContext } from './open-call.ts';
+import { callByRight, openCall, type PanelContext } from './open-call.ts';
 import { charge, chargeFor, type PanelRates } from './rates.ts';
 import { readCookie } from '../request/cookies.ts';
 import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from '../request/proved.ts';
@@ -55,9 +54,8 @@ export async function admitSignedIn(
   operation: Judged,
 ): Promise<(body: object) => PanelCall> {
   const { services } = deps;
-  const { request } = exchange;
   refuseForeign(exchange, context, operation);
-  if (operation.method === 'get') refuseForeignRead(request);
+  if (operation.method === 'get') refuseForeignRead(exchange.request);
   const needFor = (body?: object): Need =>
     needOf(signedInAccess(operation), accountId, rolesOpenTo(operation.roles, body));
   const need = needFor();
@@ -74,24 +72,16 @@ export async function admitSignedIn(
       installationRole === 'operator' || (installationRole !== undefined && operation.method !== 'get');
     const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator };
     return {
-      ...openCall(exchange, context, services),
-      signedIn,
-      reader,
-      isUse,
+      ...callByRight(exchange, services, { origin, reader, accountId }),
+      inSession: { ...openCall(exchange, context, services), signedIn, isUse },
       scope: user.id,
       readAs: `${user.id} ${installationRole ?? right.role ?? ''}`,
-      origin,
-      caller: { accountId, authority: { guarded: true }, reader, origin },
       chargeChange: () => charge(deps.rates.changes, `${user.id}/${chargedAccount(need)}`),
       async judgeAgain() {
         const current = await services.fleet.current();
         const live = { reader: current, ...(await liveSession(current, session.id)) };
         await neededRight(current, live.user, needFor(body));
         await refuseWithoutSecondFactor(operation, live, services);
-      },
-      accepts: (types) => preferredType(request, types),
-      async exporting(what, detail, page) {
-        if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
       },
     };
   };

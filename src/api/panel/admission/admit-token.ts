@@ -6,18 +6,16 @@ import {
   type TokenNeed,
   type TokenRight,
 } from '../../../domain/access-tokens/token-guard.ts';
-import type { FleetReader } from '../../../domain/fleet/reader.ts';
+import type { AccessTokenEntry, FleetReader } from '../../../domain/fleet/reader.ts';
 import { actorOfToken } from '../../../domain/records/audit-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { isForTokens } from '../../contract/panel/access-tokens/reach.ts';
-import { hasProvedField } from '../../contract/proved-fields.ts';
-import { preferredType } from '../../headers/preferred-type.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AuthorizeRequest } from '../../serve/operation-endpoint.ts';
 import type { RouteOptions } from '../../serve/route.ts';
 import type { AdmissionDeps } from './admission.ts';
-import { openCall, type PanelContext } from './open-call.ts';
+import { callByRight, type PanelContext } from './open-call.ts';
 import { charge, chargeFor } from './rates.ts';
 import type { PanelCall } from '../request/route.ts';
 import { authenticateToken } from './authenticate-token.ts';
@@ -34,28 +32,28 @@ export const BEYOND = 'An access token does not do this: sign in to the panel.';
 
 /**
  * Refuses an access token where none is let in, after it was judged itself.
- * @throws Refusal `forbidden`; NotAuthenticated `invalid_token`; StoreUnavailable
+ * @throws Refusal `forbidden`; NotAuthenticated `invalid_token`; HttpRefusal `rate_limited`; StoreUnavailable
  */
 export async function refuseToken(deps: AdmissionDeps, exchange: Exchange): Promise<never> {
-  await exchange.inTime(authenticated(deps, exchange));
+  const { token } = await exchange.inTime(authenticated(deps, exchange));
+  chargeVain(deps, token);
   throw new Refusal('forbidden', BEYOND);
 }
 
 /**
- * Admits a request with an access token. What needs a fresh proof is refused once the body shows it.
+ * Admits a request with an access token.
  * @throws NotAuthenticated `invalid_token`; Refusal `forbidden`, `not_found`; HttpRefusal `rate_limited`;
  *   StoreUnavailable
  */
 export async function admitToken(
   deps: AdmissionDeps,
-  { exchange, context, ids: { accountId } }: AuthorizeRequest<PanelContext>,
+  { exchange, ids: { accountId } }: AuthorizeRequest<PanelContext>,
   operation: Judged,
-): Promise<(body: object) => PanelCall> {
+): Promise<() => PanelCall> {
   const { services, rates } = deps;
   const { live, reader, need, right } = await exchange.inTime(admitted(deps, exchange, operation, accountId));
   const { token, user } = live;
-  return (body) => {
-    if (hasProvedField(operation, body)) throw new Refusal('forbidden', BEYOND);
+  return () => {
     const guard = tokenGuard(token.id, need);
     const origin = {
       ...exchange.origin(actorOfToken(user.id, token.id)),
@@ -63,22 +61,14 @@ export async function admitToken(
       asOperator: right.installationRole !== undefined,
     };
     return {
-      ...openCall(exchange, context, services, false),
-      signedIn: undefined,
-      reader,
-      isUse: true,
+      ...callByRight(exchange, services, { origin, reader, accountId }),
+      inSession: undefined,
       scope: token.id,
       readAs: `${token.id} ${right.role}`,
-      origin,
-      caller: { accountId, authority: { guarded: true }, reader, origin },
       chargeChange: () => charge(rates.changes, `${user.id}/${accountId}`),
       async judgeAgain() {
         const current = await services.fleet.current();
         await tokenRight(current, await liveToken(current, token.id), need);
-      },
-      accepts: (types) => preferredType(exchange.request, types),
-      async exporting(what, detail, page) {
-        if (exchange.request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
       },
     };
   };
@@ -106,13 +96,18 @@ async function admitted(
     if (!isForTokens(operation)) throw new Refusal('forbidden', BEYOND);
     right = await tokenRight(reader, live, need);
   } catch (error) {
-    // Vain requests of a program use up no rate of its person.
-    charge(rates.changes, `${token.id}/`);
+    chargeVain(deps, token);
     throw error;
   }
   chargeFor(rates, operation, { reader: token.id, userId: user.id, accountId });
   return { live, reader, need, right };
 }
+
+/**
+ * Charges a request without a right. Those of a program use up no rate of its person.
+ * @throws HttpRefusal `rate_limited`
+ */
+const chargeVain = ({ rates }: AdmissionDeps, { id }: AccessTokenEntry): void => charge(rates.changes, `${id}/`);
 
 async function authenticated(
   { services }: AdmissionDeps,

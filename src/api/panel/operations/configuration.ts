@@ -12,7 +12,7 @@ import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
 import { BEYOND } from '../admission/admit-token.ts';
-import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { handle, handleInSession, type PanelRequest, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
 async function configurationOf(
@@ -66,12 +66,12 @@ const headerOf = (authHeader: string | undefined): Secret | 'remove' | undefined
 
 /** Makes a change unless the user has not seen what is there, and answers the configuration after it. */
 async function changed(
-  { accountId, signedIn }: PanelRequest<unknown>,
+  { accountId, inSession }: PanelRequest<unknown>,
   services: PanelServices,
   seen: string | undefined,
   change: (conditions: StoreConditions) => Promise<unknown>,
 ): Promise<{ status: 200; body: operations.Configuration }> {
-  const proof = signedIn?.session.record.proof;
+  const proof = inSession?.signedIn.session.record.proof;
   try {
     await change({
       isMeant: seen === undefined ? undefined : (tag) => tag === seen,
@@ -79,7 +79,7 @@ async function changed(
     });
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
-    if (!signedIn && error instanceof Refusal && error.code === 'proof_required')
+    if (!inSession && error instanceof Refusal && error.code === 'proof_required')
       throw new Refusal('forbidden', BEYOND);
     throw error;
   }
@@ -141,16 +141,15 @@ function authorOf({ actor, name = '' }: KeptRevision['by']): operations.Configur
 }
 
 /** POST /panel/v1/accounts/{accountId}/otel-config/test. Each of its steps has the time of a request. */
-export const testCollector = handle(operations.testCollector, { deadlineMs: LIMITS.collectorTestDeadlineMs })(async (
-  request,
-  { collectorTests },
-) => {
-  const { caller, inTime } = request;
-  const test = await inTime(collectorTests.begin(caller));
-  const result = await test.send();
-  const { actor, ...rights } = caller.origin;
-  const { at, deadline } = request.originOf(actor);
-  await inTime(collectorTests.tell(caller, { actor, ...rights, at, deadline }, result));
-  const { outcome, status = null, why: reason = null, says: tlsError = null, revision } = result;
-  return { status: 200, body: { outcome, status, reason, tlsError, revision } };
-});
+export const testCollector = handleInSession(operations.testCollector, { deadlineMs: LIMITS.collectorTestDeadlineMs })(
+  async (request, { collectorTests }) => {
+    const { caller, inTime } = request;
+    const test = await inTime(collectorTests.begin(caller));
+    const result = await test.send();
+    const { actor, ...rights } = caller.origin;
+    const { at, deadline } = request.originOf(actor);
+    await inTime(collectorTests.tell(caller, { actor, ...rights, at, deadline }, result));
+    const { outcome, status = null, why: reason = null, says: tlsError = null, revision } = result;
+    return { status: 200, body: { outcome, status, reason, tlsError, revision } };
+  },
+);

@@ -36,9 +36,9 @@ export const removeMember = handle(operations.removeMember)(async (
 
 /** GET /panel/v1/accounts/{accountId}/members/{userId}/api-keys. */
 export const listMemberKeys = handle(operations.listMemberKeys)(
-  async ({ accountId, userId, signedIn }, { madeKeys }) => ({
+  async ({ accountId, userId, inSession }, { madeKeys }) => ({
     status: 200,
-    body: madeKeysBody(await madeKeys(userId, accountId), signedIn !== undefined),
+    body: madeKeysBody(await madeKeys(userId, accountId), inSession !== undefined),
   }),
 );
 

@@ -132,16 +132,21 @@ export interface OpenCall {
   readonly request: IncomingMessage;
 }
 
+/** The part of a call that only a session makes. */
+interface InSession extends OpenCall {
+  readonly signedIn: SignedIn;
+  /** Whether a person has asked, and not a page that is left open. */
+  readonly isUse: boolean;
+}
+
 /** The part of a call of a person, by a session or by an access token, whose right the door has judged. */
-export interface PanelCall extends OpenCall, OperatorCall {
-  /** Undefined for an access token: what it may call needs no session. */
-  readonly signedIn: SignedIn | undefined;
+export interface PanelCall extends OperatorCall {
+  /** Undefined for an access token: what it may call needs neither a session nor what a browser sends. */
+  readonly inSession: InSession | undefined;
   /** The fleet as the person and the right were found in it. */
   readonly reader: FleetReader;
   /** The user, or the access token: what one is shown once, no other gets by guessing an Idempotency-Key. */
   readonly scope: string;
-  /** Whether a person has asked, and not a page that is left open. */
-  readonly isUse: boolean;
   /** The user and the right: an answer that another user or another right got is none that this one has (P16). */
   readonly readAs: string;
   /** The user and the account in the path, for the operations on an account's own records. */
@@ -157,9 +162,9 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly judgeAgain: () => Promise<void>;
 }
 
-/** The part of a call that a session makes. */
-interface SessionCall extends PanelCall {
-  readonly signedIn: SignedIn;
+/** The call of a session. */
+interface SessionCall extends PanelCall, InSession {
+  readonly inTime: OpenCall['inTime'];
 }
 
 /** A request of the panel that needs no session, as a handler gets it. */
@@ -228,9 +233,9 @@ export const handleInSession =
       operation,
       options,
     )((request, services) => {
-      const { signedIn } = request;
-      if (!signedIn) throw new Refusal('forbidden');
-      return handler({ ...request, signedIn }, services);
+      const { inSession } = request;
+      if (!inSession) throw new Refusal('forbidden');
+      return handler({ ...request, ...inSession }, services);
     });
   };
 

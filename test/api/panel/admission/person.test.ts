@@ -3,8 +3,10 @@ import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { askBy, makeToken } from '../../../support/panel/access-tokens/tokens.ts';
 import { ask, panelMuster, rewrite, signedIn } from '../../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, OTHER_PASSWORD, tokenOf, Visitor } from '../../../support/panel/visitor.ts';
+import { auditsOf } from '../../../support/service/accounts.ts';
 import { createApp, tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
+import { until } from '../../../support/time/until.ts';
 
 /* An access token acts as its person: in endings, bounds, names and refusals it is the person’s. */
 
@@ -76,6 +78,20 @@ onEachBackend('the person behind an access token', (backend) => {
     expect((await askBy(panel, token, path)).status).toBe(429);
   });
 
+  test('what one takes along is told, by the token; a request for the headers alone takes nothing', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const ann = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const token = await makeToken(panel, ann, { accountId });
+    const path = `/accounts/${accountId}/audit/export?format=jsonl`;
+    const told = async () =>
+      (await auditsOf(panel.store, 'operator')).filter(({ action }) => action === 'audit.exported');
+    expect((await askBy(panel, token, path, { method: 'HEAD' })).status).toBe(200);
+    expect(await told()).toEqual([]);
+    expect((await askBy(panel, token, path)).status).toBe(200);
+    expect(await told()).toMatchObject([{ actor: `user:${ann.userId}:${token.tokenId}`, detail: { accountId } }]);
+  });
+
   test('what the role of one forbids is counted and told, as that of a session is', async () => {
     await using panel = await panelMuster(backend);
     const { accountId, apiKey } = await tenant(panel.muster);
@@ -91,5 +107,12 @@ onEachBackend('the person behind an access token', (backend) => {
     expect(await refused()).toBe('1');
     expect((await askBy(panel, token, path, { method: 'POST' })).status).toBe(403);
     expect(await refused()).toBe('2');
+    // Both are one caller's: the person's.
+    const told = async () =>
+      (await auditsOf(panel.store, 'operator')).filter(({ action }) => action === 'role.refused');
+    await until(async () => (await told()).length > 0);
+    expect((await told()).map(({ detail }) => detail)).toMatchObject([
+      { userId: ann.userId, count: 2, roles: 'viewer' },
+    ]);
   });
 });

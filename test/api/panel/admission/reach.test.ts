@@ -143,8 +143,11 @@ onEachBackend('what an access token reaches', (backend) => {
     const { port } = panel.muster.service.panel;
     const status = async (path: string) =>
       (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${token.token}` } })).status;
-    expect(await status('/openapi/panel.json')).not.toBe(200);
-    expect(await status('/panel/v1/sign-in')).toBe(403);
+    for (const path of ['/openapi/v1.json', '/docs', '/panel/v1/sign-in']) {
+      expect([path, await status(path)]).toEqual([path, 403]);
+      const wrong = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer mst_pat_x' } });
+      expect([path, wrong.status]).toEqual([path, 401]);
+    }
     expect(await status(`/panel/v1/accounts/${accountId}/overview`)).toBe(200);
   });
 });

@@ -175,6 +175,16 @@ onEachBackend('access tokens', (backend) => {
     expect((await askBy(panel, one, path, same)).status).toBe(304);
     expect((await askBy(panel, other, path, same)).status).toBe(200);
     expect((await ask(panel, ann, path, same)).status).toBe(200);
+    // Another right of the same token has tags of its own, too.
+    const role = (wanted: string) =>
+      rewrite(panel, KEYS.members(accountId), (record) => ({
+        ...record,
+        members: [{ userId: ann.userId, role: wanted, since: 1 }],
+      }));
+    await role('viewer');
+    expect((await askBy(panel, one, path, same)).status).toBe(200);
+    await role('owner');
+    expect((await askBy(panel, one, path, same)).status).toBe(304);
   });
 
   test('fail in the metric, the log and the audit of the account as API keys do', async () => {

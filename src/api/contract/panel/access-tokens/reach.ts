@@ -6,8 +6,8 @@ import type { Operation } from '../../operation.ts';
  */
 
 /**
- * Tells whether an access token may call the operation: one on an account, which needs no fresh proof as a whole.
- * Sessions, ways to sign in and access tokens belong to no account.
+ * Tells whether an access token may call the operation: one on an account that needs no fresh proof. Where its state
+ * alone asks for one, the operation refuses itself. Sessions, ways to sign in and access tokens belong to no account.
  */
 export const isForTokens = ({ access, freshProof }: Pick<Operation, 'access' | 'freshProof'>): boolean =>
-  (access === 'viewer' || access === 'owner') && freshProof !== true && freshProof !== 'or-new-sign-in';
+  (access === 'viewer' || access === 'owner') && (freshProof === undefined || freshProof === 'by-state');
