@@ -75,6 +75,14 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     caughtBy: ['test/api/panel/admission/tokens.test.ts'],
   },
   {
+    name: 'an access token of a disabled person lets in',
+    file: 'src/api/panel/admission/authenticate-token.ts',
+    search: "  if (user.record.disabled) throw refused('disabled', token);\n",
+    replacement: '',
+    rule: 'P19: a token of a user who is disabled is 401.',
+    caughtBy: ['test/api/panel/admission/person.test.ts'],
+  },
+  {
     name: 'an access token is known by its id',
     file: 'src/api/panel/admission/authenticate-token.ts',
     search: "if (!bearer.matches(token.record.hash)) throw refused('wrong_secret', token);",

@@ -78,18 +78,41 @@ onEachBackend('the person behind an access token', (backend) => {
     expect((await askBy(panel, token, path)).status).toBe(429);
   });
 
+  test('a person who is disabled lets none in, also where an earlier version left the token', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const ann = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const token = await makeToken(panel, ann, { accountId });
+    const read = async () => (await askBy(panel, token, `/accounts/${accountId}/overview`)).status;
+    for (const [disabled, status] of [
+      [true, 401],
+      [false, 200],
+    ] as const) {
+      await rewrite(panel, KEYS.user(ann.userId), (record) => ({ ...record, disabled }));
+      expect(await read()).toBe(status);
+    }
+  });
+
   test('what one takes along is told, by the token; a request for the headers alone takes nothing', async () => {
     await using panel = await panelMuster(backend);
     const { accountId } = await tenant(panel.muster);
     const ann = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
     const token = await makeToken(panel, ann, { accountId });
-    const path = `/accounts/${accountId}/audit/export?format=jsonl`;
+    const month = new Date().toISOString().slice(0, 7);
     const told = async () =>
-      (await auditsOf(panel.store, 'operator')).filter(({ action }) => action === 'audit.exported');
-    expect((await askBy(panel, token, path, { method: 'HEAD' })).status).toBe(200);
+      (await auditsOf(panel.store, 'operator')).filter(({ action }) => action.endsWith('.exported'));
+    const paths = ['audit/export?format=jsonl', `usage?month=${month}&format=csv`];
+    for (const path of paths) {
+      const answer = await askBy(panel, token, `/accounts/${accountId}/${path}`, { method: 'HEAD' });
+      expect([path, answer.status, answer.text]).toEqual([path, 200, '']);
+    }
     expect(await told()).toEqual([]);
-    expect((await askBy(panel, token, path)).status).toBe(200);
-    expect(await told()).toMatchObject([{ actor: `user:${ann.userId}:${token.tokenId}`, detail: { accountId } }]);
+    for (const path of paths) expect((await askBy(panel, token, `/accounts/${accountId}/${path}`)).status).toBe(200);
+    const actor = `user:${ann.userId}:${token.tokenId}`;
+    expect(await told()).toMatchObject([
+      { action: 'audit.exported', actor },
+      { action: 'usage.exported', actor },
+    ]);
   });
 
   test('what the role of one forbids is counted and told, as that of a session is', async () => {
