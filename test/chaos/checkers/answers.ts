@@ -3,6 +3,15 @@ import type { Call, History, Kind } from '../judgement/history.ts';
 import { named, type Checker } from './checker.ts';
 
 const ALWAYS_V1 = ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'] as const;
+const PERSON = [
+  'invalid_session',
+  'invalid_token',
+  'forbidden',
+  'not_found',
+  'rate_limited',
+  'overloaded',
+  'upstream_unavailable',
+] as const;
 const OPERATOR = ['not_found', 'upstream_unavailable'] as const;
 
 /** Section 4 of the specification, and the device and operator planes: what each operation may answer. */
@@ -29,6 +38,12 @@ const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refu
   'key.narrow': { ok: [200], refuse: OPERATOR },
   'key.rotate': { ok: [201], refuse: OPERATOR },
   'key.revoke': { ok: [204], refuse: OPERATOR },
+  'token.create': { ok: [201], refuse: PERSON },
+  'token.revoke': { ok: [204], refuse: PERSON },
+  'person.read': { ok: [200], refuse: PERSON },
+  'person.write': { ok: [200, 201], refuse: PERSON },
+  'person.disable': { ok: [200], refuse: OPERATOR },
+  'role.take': { ok: [200], refuse: OPERATOR },
 };
 
 const WAITS: ReadonlySet<number> = new Set([429, 502, 503]);

@@ -1,6 +1,7 @@
+import { OPERATOR_AUDIT } from '../../../src/domain/records/audit-records.ts';
 import type { Written } from '../cluster/follower.ts';
 import { isOk, isWrite, type Call } from '../judgement/history.ts';
-import { placeOf } from '../judgement/state.ts';
+import { placeOf, type StoredAudit } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Outcome, type Violation } from './checker.ts';
 
 /** Each leaves one entry: the others may find that all is as it was asked to be. */
@@ -14,10 +15,22 @@ const ALWAYS: ReadonlySet<Call['kind']> = new Set([
   'key.narrow',
   'key.rotate',
   'key.revoke',
+  'token.create',
+  'token.revoke',
 ]);
+
+/** They end what a person made, each with an entry of its own. */
+const ENDING: ReadonlySet<Call['kind']> = new Set(['person.disable', 'role.take']);
 
 /** Each is the record of a refusal, such as that of a secret which a rotation has ended: nothing changed. */
 const REFUSED: ReadonlySet<string> = new Set(['enrollment.refused', 'key.refused']);
+
+/** Each tells of a record that is none of the account's own: an access token is of its person, and may end with others. */
+const OF_PERSONS: ReadonlySet<string> = new Set(['access-token.created', 'access-token.revoked']);
+
+/** Whether the records that an entry tells of are in the account. */
+const isOfAccount = ({ account, action }: StoredAudit): boolean =>
+  account !== OPERATOR_AUDIT && !OF_PERSONS.has(action) && !REFUSED.has(action);
 
 /**
  * One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone.
@@ -33,7 +46,10 @@ function perRequest(calls: readonly Call[], { state }: Outcome): Violation[] {
     ({ requestId }) => requestId,
   );
   return calls.filter(isWrite).flatMap((call) => {
-    const count = entries.get(call.requestId)?.length ?? 0;
+    const ofRequest = entries.get(call.requestId) ?? [];
+    // Whoever takes a role ends the access tokens with it, however many.
+    const isOwn = (action: string): boolean => !ENDING.has(call.kind) || !OF_PERSONS.has(action);
+    const count = ofRequest.filter(({ action }) => isOwn(action)).length;
     const least = isOk(call) && ALWAYS.has(call.kind) ? 1 : 0;
     if (count >= least && count <= 1) return [];
     const words = `${named(call)}, answered ${call.status}, has ${count} entries in the audit`;
@@ -51,10 +67,11 @@ function perRevision({ revision, audits, touched }: Written): Violation[] {
     return what === 'app' ? !ofAccount.some(({ app }) => app === id) : ofAccount.length === 0;
   });
   const alone = audits.filter(
-    ({ action, account, app }) =>
-      !REFUSED.has(action) &&
+    (entry) =>
+      isOfAccount(entry) &&
       !places.some(
-        (place) => place.account === account && (app === undefined || place.what !== 'app' || place.id === app),
+        ({ account, what, id }) =>
+          account === entry.account && (entry.app === undefined || what !== 'app' || id === entry.app),
       ),
   );
   return [

@@ -1,10 +1,12 @@
-import { isOk, keyIdOf, latestEffect, type Call, type History, type Kind } from '../judgement/history.ts';
+import { isOk, keyIdOf, latestEffect, type Call, type Facts, type History, type Kind } from '../judgement/history.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*
  * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). A credential or key
  * ends for good when its app is revoked, deleted or enrolled anew (A4), or the key is revoked, and the secret of a key
- * by a rotation without grace; it ends until the account is enabled again when the account is disabled.
+ * by a rotation without grace; it ends until the account is enabled again when the account is disabled. An access token
+ * ends when it is revoked, and whatever lets a person in when the person is disabled; a person without the role on the
+ * installation, which nobody gives back here, does nothing any more.
  */
 
 /** Authenticated: it was refused later, if at all. A service that cannot tell refuses everybody. */
@@ -23,6 +25,9 @@ export const revocation: Checker = (history) => {
     key: bannedBy('key.revoke', history),
     secret: bannedBy('key.rotate', history),
     account: bannedAccounts(history),
+    bearer: bannedBy('token.revoke', history),
+    person: bannedBy('person.disable', history, ({ person }) => person),
+    role: bannedBy('role.take', history, ({ person }) => person),
   };
   const accountOfApp = new Map(
     history.calls.flatMap(({ asked, told }) => {
@@ -33,11 +38,12 @@ export const revocation: Checker = (history) => {
   const violations: Violation[] = [];
   for (const call of history.calls.filter(isAccepted)) {
     const { asked } = call;
-    const { key = '', credential = '' } = asked;
+    const { key = '', credential = '', bearer = '', person = '' } = asked;
+    const ofPerson = bearer === '' ? [] : [bans.bearer.get(bearer), bans.person.get(person), roleBans(call)];
     const bearers =
       call.kind === 'poll'
         ? bans.credential.get(credential)
-        : [...(bans.key.get(keyIdOf(key)) ?? []), ...(bans.secret.get(key) ?? [])];
+        : [bans.key.get(keyIdOf(key)), bans.secret.get(key), ...ofPerson].flatMap((some) => some ?? []);
     const isOperators = asked.key === undefined && call.kind !== 'poll' && call.kind !== 'enroll';
     const account = asked.account ?? accountOfApp.get(asked.app ?? '') ?? '';
     const all = [...(bearers ?? []), ...((isOperators ? undefined : bans.account.get(account)) ?? [])];
@@ -48,14 +54,23 @@ export const revocation: Checker = (history) => {
     violations.push({ rule: 'revocation', at: call.start, words });
   }
   return violations;
+
+  /** Without the role the session is good all the same: what it does is refused otherwise. */
+  function roleBans(call: Call): readonly Ban[] {
+    return isOk(call) ? (bans.role.get(call.asked.person ?? '') ?? []) : [];
+  }
 };
 
 const forGood = (by: Call): Ban => ({ from: by.end, until: Number.POSITIVE_INFINITY, by });
 
-function bannedBy(kind: Kind, { calls }: History): ReadonlyMap<string, Ban[]> {
+function bannedBy(
+  kind: Kind,
+  { calls }: History,
+  whom: (asked: Facts) => string | undefined = ({ target }) => target,
+): ReadonlyMap<string, Ban[]> {
   const ended = calls.filter((call) => call.kind === kind && isOk(call));
-  const byKey = grouped(ended, ({ asked }) => asked.target);
-  return new Map([...byKey].map(([key, all]) => [key, all.map(forGood)]));
+  const byName = grouped(ended, ({ asked }) => whom(asked));
+  return new Map([...byName].map(([name, all]) => [name, all.map(forGood)]));
 }
 
 /** The credentials of each app that were certainly bound before its end, or before another one was bound. */

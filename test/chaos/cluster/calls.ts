@@ -103,6 +103,56 @@ function operator(kind: Asked['kind'], target: string, more: Partial<Asked>): As
   return { kind, plane: 'ops', method, path: `/operator/v1${path}`, token: OPERATOR_TOKEN, facts: {}, ...more };
 }
 
+/** A person of the panel, by a session or by an access token. */
+export interface Person {
+  readonly person: string;
+  readonly bearer: string;
+  readonly by: Pick<Asked, 'session' | 'token'>;
+}
+
+function panel({ person, bearer, by }: Person, kind: Asked['kind'], target: string, more: Partial<Asked> = {}): Asked {
+  const [method = '', path = ''] = target.split(' ');
+  return {
+    kind,
+    plane: 'panel',
+    method,
+    path: `/panel/v1${path}`,
+    ...by,
+    ...more,
+    facts: { person, bearer, ...more.facts },
+  };
+}
+
+/** The token is an owner's: it does what its person does on the account. */
+export const makeToken = (person: Person, { account }: Owner): Asked =>
+  panel(person, 'token.create', 'POST /me/access-tokens', {
+    body: { name: 'program', accountId: account, role: 'owner' },
+    facts: { account },
+    learn: (body) => ({ target: text(body, 'tokenId') }),
+  });
+
+export const revokeToken = (person: Person, target: string): Asked =>
+  panel(person, 'token.revoke', `DELETE /me/access-tokens/${target}`, { facts: { target } });
+
+export const readsAccount = (person: Person, { account }: Owner): Asked =>
+  panel(person, 'person.read', `GET /accounts/${account}/overview`, { facts: { account } });
+
+export const writesAccount = (person: Person, { account, marker }: Owner): Asked =>
+  panel(person, 'person.write', `POST /accounts/${account}/apps`, { body: { name: marker }, facts: { account } });
+
+/** Whoever has a role on the installation reads this. */
+export const readsUsers = (person: Person): Asked => panel(person, 'person.read', 'GET /users');
+
+/** Support may do this; it is not done twice. */
+export const disablesUser = (person: Person, userId: string): Asked =>
+  panel(person, 'person.write', `PATCH /users/${userId}`, { body: { disabled: true } });
+
+export const disablePerson = ({ person }: Person): Asked =>
+  operator('person.disable', `PATCH /users/${person}`, { body: { disabled: true }, facts: { person } });
+
+export const takeRole = ({ person }: Person): Asked =>
+  operator('role.take', `PATCH /users/${person}`, { body: { role: 'none' }, facts: { person } });
+
 export const createAccount = (marker: string): Asked =>
   operator('account.create', 'POST /accounts', {
     body: { name: marker, entitlement: 'enterprise' },

@@ -12,6 +12,8 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly token?: string;
+  /** The session of a browser, which sends it to the panel as a cookie. */
+  readonly session?: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly facts: Facts;
@@ -88,7 +90,11 @@ export class Client {
     this.#agent.destroy();
   }
 
-  #raw(replica: number, { plane, method, path, token, body, headers }: Asked, requestId: string): Promise<Raw> {
+  #raw(
+    replica: number,
+    { plane, method, path, token, session, body, headers }: Asked,
+    requestId: string,
+  ): Promise<Raw> {
     const base = this.#replicas.addresses(replica)?.[plane];
     if (base === undefined) return Promise.reject(new Error('ECONNREFUSED'));
     const { promise, resolve, reject } = Promise.withResolvers<Raw>();
@@ -100,6 +106,7 @@ export class Client {
         'X-Request-Id': requestId,
         'Content-Length': Buffer.byteLength(text),
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...(session !== undefined && browserHeaders(new URL(base), session)),
         ...headers,
       },
     });
@@ -111,6 +118,13 @@ export class Client {
     return promise;
   }
 }
+
+/** What a page of the panel sends, and its browser by itself. */
+const browserHeaders = ({ origin, port }: URL, session: string): Readonly<Record<string, string>> => ({
+  Cookie: `muster_${port}=${session}`,
+  Origin: origin,
+  'Content-Type': 'application/json',
+});
 
 async function read(incoming: IncomingMessage): Promise<Raw> {
   const chunks: Buffer[] = [];

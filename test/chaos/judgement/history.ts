@@ -26,7 +26,13 @@ export type Kind =
   | 'key.create'
   | 'key.narrow'
   | 'key.rotate'
-  | 'key.revoke';
+  | 'key.revoke'
+  | 'token.create'
+  | 'token.revoke'
+  | 'person.read'
+  | 'person.write'
+  | 'person.disable'
+  | 'role.take';
 
 /** The fields of an account that the operator changes one at a time. */
 export const ACCOUNT_FIELDS = ['name', 'entitlement', 'adoptableBy', 'disabled'] as const;
@@ -37,8 +43,12 @@ export interface Facts {
   readonly account?: string;
   /** The key that asks, by the name of its secret: the key's id, and `+` with a number after rotations. */
   readonly key?: string;
-  /** The key that is revoked or narrowed, or was made; the secret that a rotation ends. */
+  /** The key or access token that is revoked or narrowed, or was made; the secret that a rotation ends. */
   readonly target?: string;
+  /** The person of the panel who asks, is disabled, or loses the role on the installation. */
+  readonly person?: string;
+  /** The way in of the person who asks: the SHA-256 of a session, or the id of an access token. */
+  readonly bearer?: string;
   readonly app?: string;
   /** The hash of the credential; that of the code stands in `code`. */
   readonly credential?: string;
@@ -100,7 +110,7 @@ export const isOk = ({ status }: Call): boolean => status >= 200 && status < 400
 export const latestEffect = ({ status, end }: Call): number =>
   [0, 502, 503].includes(status) ? Number.POSITIVE_INFINITY : end;
 
-const READS: ReadonlySet<Kind> = new Set(['app.list', 'app.read', 'otel.read', 'poll']);
+const READS: ReadonlySet<Kind> = new Set(['app.list', 'app.read', 'otel.read', 'poll', 'person.read']);
 export const isWrite = ({ kind }: Pick<Call, 'kind'>): boolean => !READS.has(kind);
 
 const STALL_LOOK_MS = 20;

@@ -1,6 +1,13 @@
+import { OPERATOR_AUDIT } from '../../../src/domain/records/audit-records.ts';
 import { isWrite, keyIdOf, type Call, type Facts } from '../judgement/history.ts';
 import { notFound, OperatorCalls, type ModelOwner } from './operator-calls.ts';
 import type { ModelAccount, ModelApp, Verdict } from './service.ts';
+
+/** A person of the model, by one of the ways in. */
+interface ModelPerson {
+  readonly person: string;
+  readonly bearer: string;
+}
 
 /** The keys that a mutation of an app writes, and its audit entry. */
 const writes = (
@@ -20,23 +27,68 @@ const refused = { status: 401, code: 'invalid_key' };
 /** The requests of the model, each with its effect. */
 export class ModelCalls extends OperatorCalls {
   create(owner: ModelOwner): Call {
-    const [app, code] = [this.id('app'), this.id('code')];
-    return this.#v1(owner, 'app.create', {}, (account) => {
-      account.counters += 1;
-      this.apps.set(app, {
-        account: owner.account,
-        status: 'pending',
-        slot: this.nextSlot(),
-        enrolled: false,
-        credential: undefined,
-        openCodes: [code],
-      });
-      return {
-        status: 201,
-        told: { app, code },
-        writes: writes('app.created', owner.account, app, '/tally'),
-      };
+    return this.#v1(owner, 'app.create', {}, () => this.#created(owner));
+  }
+
+  /** A person of the panel, with a role on the installation. */
+  newPerson(): ModelPerson {
+    const [person, bearer] = [this.id('person'), this.id('session')];
+    this.people.set(person, new Set([bearer]));
+    return { person, bearer };
+  }
+
+  makeToken(by: ModelPerson, { account }: ModelOwner): Call {
+    return this.#panel(by, 'token.create', { account }, () => {
+      const target = this.id('token');
+      this.people.get(by.person)?.add(target);
+      return { status: 201, told: { target }, writes: { action: 'access-token.created', account, places: [] } };
     });
+  }
+
+  revokeToken(by: ModelPerson, { account }: ModelOwner, target: string): Call {
+    return this.#panel(by, 'token.revoke', { target }, () =>
+      this.people.get(by.person)?.delete(target) === true
+        ? { status: 204, writes: { action: 'access-token.revoked', account, places: [] } }
+        : notFound,
+    );
+  }
+
+  readBy(by: ModelPerson, { account }: ModelOwner): Call {
+    return this.#panel(by, 'person.read', { account }, () => ({ status: 200 }));
+  }
+
+  writeBy(by: ModelPerson, owner: ModelOwner): Call {
+    return this.#panel(by, 'person.write', { account: owner.account }, () => this.#created(owner));
+  }
+
+  /** Ends whatever lets the person in, or the role alone, without which a session may do nothing here. */
+  endPerson({ person }: ModelPerson, kind: 'person.disable' | 'role.take'): Call {
+    return this.ask(kind, { person }, () => {
+      this.people.delete(person);
+      return { status: 200, writes: { action: 'user.changed', account: OPERATOR_AUDIT, places: [] } };
+    });
+  }
+
+  #panel({ person, bearer }: ModelPerson, kind: Call['kind'], facts: Facts, decide: () => Verdict): Call {
+    return this.ask(kind, { person, bearer, ...facts }, () =>
+      this.people.get(person)?.has(bearer) === true ? decide() : { status: 401, code: 'invalid_session' },
+    );
+  }
+
+  #created({ account: of }: ModelOwner): Verdict {
+    const account = this.accounts.get(of);
+    if (!account) return notFound;
+    const [app, code] = [this.id('app'), this.id('code')];
+    account.counters += 1;
+    this.apps.set(app, {
+      account: of,
+      status: 'pending',
+      slot: this.nextSlot(),
+      enrolled: false,
+      credential: undefined,
+      openCodes: [code],
+    });
+    return { status: 201, told: { app, code }, writes: writes('app.created', of, app, '/tally') };
   }
 
   issue(owner: ModelOwner, app: string): Call {

@@ -45,6 +45,8 @@ export class ModelService {
   readonly endpoints = new Map<string, string | undefined>();
   readonly credentials = new Map<string, string>();
   readonly markerOf = new Map<string, string>();
+  /** The persons who have a role on the installation, and their ways in. */
+  readonly people = new Map<string, Set<string>>();
   /** The share of the requests whose answer is lost; half of them take no effect. */
   lostShare = 0;
   readonly #random: Random;

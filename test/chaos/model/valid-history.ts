@@ -35,6 +35,15 @@ export function validHistory(seed: number, requests: number): ModelCalls {
       () => model.revokeKey(owner, model.addKey(owner).told.target ?? ''),
       () => model.addKey(owner),
       () => {
+        const ann = model.newPerson();
+        const bearer = model.makeToken(ann, owner).told.target ?? '';
+        model.writeBy({ ...ann, bearer }, owner);
+        if (random() < 0.5) model.revokeToken(ann, owner, bearer);
+        else model.endPerson(ann, random() < 0.5 ? 'person.disable' : 'role.take');
+        model.writeBy({ ...ann, bearer }, owner);
+        model.readBy(ann, owner);
+      },
+      () => {
         const key = model.addKey(owner).told.target ?? '';
         model.narrowKey(owner, key);
         model.create({ ...owner, key });

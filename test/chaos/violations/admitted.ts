@@ -95,6 +95,22 @@ export const ADMITTED: readonly Violation[] = [
     later(model, () => model.revokeKey(owner, key));
     return later(model, () => model.list({ ...owner, key: `${key}+1` }));
   }),
+  accepts('revocation', 'a revoked access token reads', (model, { owner }) => {
+    const ann = model.newPerson();
+    const bearer = later(model, () => model.makeToken(ann, owner)).told.target ?? '';
+    later(model, () => model.revokeToken(ann, owner, bearer));
+    return later(model, () => model.readBy({ ...ann, bearer }, owner));
+  }),
+  ...(['person.disable', 'role.take'] as const).flatMap((end) =>
+    ['session', 'token'].map((by) =>
+      accepts('revocation', `a ${by} changes an account after ${end}`, (model, { owner }) => {
+        const ann = model.newPerson();
+        const bearer = later(model, () => model.makeToken(ann, owner)).told.target ?? '';
+        later(model, () => model.endPerson(ann, end));
+        return later(model, () => model.writeBy(by === 'token' ? { ...ann, bearer } : ann, owner));
+      }),
+    ),
+  ),
   ...['', '+1'].map((secret) =>
     accepts('narrowed', `a narrowed key creates an app with its secret ${secret}`, (model, { owner }) => {
       const key = later(model, () => model.addKey(owner)).told.target ?? '';

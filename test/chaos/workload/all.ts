@@ -8,6 +8,7 @@ import { hammer } from './hammer.ts';
 import { keys } from './keys.ts';
 import { lives } from './lives.ts';
 import { pairs } from './pairs.ts';
+import { people } from './people.ts';
 import { work, type Job } from './worker.ts';
 
 function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job> {
@@ -22,6 +23,7 @@ function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job>
     ['configs-2', configs],
     ['pairs-1', pairs],
     ['pairs-2', pairs],
+    ['people', people(world.store)],
     ['capped', capped(world.nearlyFull)],
     [HAMMER, hammer(hammerPerSecond)],
   ]);
