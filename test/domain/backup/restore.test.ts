@@ -37,6 +37,16 @@ const OTEL = {
   config: { enabled: true, endpoint: '', evidenceLevel: 'full', header: HEADER },
 };
 
+const TOKEN = {
+  userId: 'ann',
+  accountId: ACCOUNT,
+  role: 'owner',
+  name: 'report',
+  hash: 'h',
+  createdAt: 1,
+  expiresAt: 2,
+};
+
 /** Whatever is written as it is. */
 const PLAIN = {
   [KEYS.account(ACCOUNT)]: {
@@ -78,6 +88,7 @@ async function source(store: Store): Promise<string> {
     [KEYS.activeKey()]: { number: 2, fingerprint: 'f' },
     // Whoever was let in or invited before is not so by a restore.
     [KEYS.session('s')]: { userId: 'ann', createdAt: 1, expiresAt: 2, method: 'link', browser: '' },
+    [KEYS.accessToken('t')]: TOKEN,
     [KEYS.sessionUses('ann')]: { sessions: [['s', 1]] },
     [KEYS.refresh('s')]: { token: HEADER },
     [KEYS.signIns('ann')]: { failures: 1, failedAt: 1, counters: {}, browsers: [] },
