@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { expectAbsent } from '../../../src/store/port.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { makeToken, type AccessToken } from '../../support/panel/access-tokens/tokens.ts';
 import { openEvents } from '../../support/panel/event-stream.ts';
 import { ask, panelMuster, rewrite, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
@@ -128,6 +129,33 @@ onEachBackend('live events', (backend) => {
     expect(own.events.filter(({ data }) => data.includes('users'))).toEqual([]);
     expect(all.pieces - before).toBeLessThan(50);
     expect([own.isOver, all.isOver]).toEqual([false, false]);
+  });
+
+  test('a user hears of an own access token that is made, and that ends; nobody else does', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const owner = () => signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const [ann, bob] = [await owner(), await owner()];
+    const living = await makeToken(panel, ann, { accountId });
+    using own = await openEvents(panel, ann, '');
+    using others = await openEvents(panel, bob, '');
+    await Promise.all([own.has('ready'), others.has('ready')]);
+    const hints = () => own.events.filter(({ data }) => data.includes('"me"')).length;
+    const heard = async (act: () => Promise<unknown>) => {
+      const before = hints();
+      await act();
+      await until(() => hints() > before);
+    };
+    const revoke = ({ tokenId }: AccessToken) => ask(panel, ann, `/me/access-tokens/${tokenId}`, { method: 'DELETE' });
+    // One that was there before the stream, and one that was made since.
+    await heard(() => revoke(living));
+    const made: AccessToken[] = [];
+    await heard(async () => made.push(await makeToken(panel, ann, { accountId })));
+    for (const token of made) await heard(() => revoke(token));
+    expect(made).toHaveLength(1);
+    await asOperator(panel.muster, `/users/${bob.userId}`, { method: 'PATCH', body: { name: 'Bob' } });
+    await others.has('hint', { account: '', topic: 'me' });
+    expect(others.events.filter(({ data }) => data.includes('"me"'))).toHaveLength(1);
   });
 
   test('a service that stops ends the streams at once, and not the sessions', async () => {

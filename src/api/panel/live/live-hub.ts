@@ -102,8 +102,13 @@ class Hub implements LiveHub {
     const { fleet, leaving } = this.#deps;
     const own = [...this.#streams].filter(({ userId }) => userId === follower.userId);
     if (own.length >= LIMITS.eventStreamsPerUserMax) own[0]?.leave();
-    const sessions = fleet.memory.sessionsOf(follower.userId).map(({ id }) => id);
-    const stream = new LiveStream(follower, sessions, response);
+    const { memory } = fleet;
+    const waysIn = [...memory.sessionsOf(follower.userId), ...memory.accessTokensOf(follower.userId)];
+    const stream = new LiveStream(
+      follower,
+      waysIn.map(({ id }) => id),
+      response,
+    );
     const revision = this.#deps.revision();
     stream.begin(revision);
     // The changes between are not known: only a browser that is as far as memory has missed nothing.
@@ -157,9 +162,10 @@ class Hub implements LiveHub {
   #noteUser(stream: LiveStream, change: Exclude<RecordChange, { kind: 'all' } | { accountId: string }>): boolean {
     // Every role on the installation reads the users.
     if (stream.installationRole !== undefined) stream.hint('', 'users');
-    if (change.kind === 'session') {
-      const userId = this.#deps.fleet.memory.session(change.id)?.record.userId;
-      if (stream.sessionChanged(change.id, userId)) stream.hint('', 'me');
+    if (change.kind === 'session' || change.kind === 'accessToken') {
+      const { memory } = this.#deps.fleet;
+      const wayIn = change.kind === 'session' ? memory.session(change.id) : memory.accessToken(change.id);
+      if (stream.wayInChanged(change.id, wayIn?.record.userId)) stream.hint('', 'me');
       return change.id === stream.sessionId;
     }
     const isAffected = change.kind === 'operators' ? this.#isRoleOver(stream) : change.id === stream.userId;

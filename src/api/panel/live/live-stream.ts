@@ -24,8 +24,8 @@ export class LiveStream implements Follower {
   installationRole: InstallationRole | undefined;
   /** Nothing is sent while it is in doubt whether the session or a right has ended. */
   isHeld = false;
-  /** The ids of the user's sessions: a session that has ended no longer tells whose it was. */
-  readonly #sessions: Set<string>;
+  /** The ids of the user's sessions and access tokens: one that has ended no longer tells whose it was. */
+  readonly #waysIn: Set<string>;
   readonly #response: ServerResponse;
   /** The hints by account and topic; `''` is for what belongs to no account. */
   #hints = new Map<string, { readonly account: string; readonly topic: Topic }>();
@@ -33,16 +33,12 @@ export class LiveStream implements Follower {
   /** The watched values as the page was last told of them, by account and topic. */
   readonly #told = new Map<string, string>();
 
-  constructor(
-    { userId, sessionId, accounts, watched }: Follower,
-    sessions: Iterable<string>,
-    response: ServerResponse,
-  ) {
+  constructor({ userId, sessionId, accounts, watched }: Follower, waysIn: Iterable<string>, response: ServerResponse) {
     this.userId = userId;
     this.sessionId = sessionId;
     this.accounts = accounts;
     this.watched = watched;
-    this.#sessions = new Set(sessions);
+    this.#waysIn = new Set(waysIn);
     this.#response = response;
   }
 
@@ -60,10 +56,10 @@ export class LiveStream implements Follower {
     this.#hints = new Map();
   }
 
-  /** @param userId whose session it is; undefined where it has ended. @returns whether it is one of the user's */
-  sessionChanged(sessionId: string, userId: string | undefined): boolean {
-    if (userId === undefined) return this.#sessions.delete(sessionId);
-    if (userId === this.userId) this.#sessions.add(sessionId);
+  /** @param userId whose way in it is; undefined where it has ended. @returns whether it is one of the user's */
+  wayInChanged(id: string, userId: string | undefined): boolean {
+    if (userId === undefined) return this.#waysIn.delete(id);
+    if (userId === this.userId) this.#waysIn.add(id);
     return userId === this.userId;
   }
 
