@@ -97,6 +97,23 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     expect(gone.get('access_tokens')).toBe(60);
   });
 
+  test('sessions and access tokens whose user is gone are removed; where memory alone has no user they stay', async () => {
+    const expiresAt = over() + MINUTE_MS;
+    const user = { name: 'Bob', login: '', createdAt: 1, disabled: false, identities: [], passkeys: [] };
+    await write(KEYS.user('bob'), user, false);
+    for (const userId of ['ann', 'bob', 'gone']) {
+      const token = { userId, accountId: 'a', role: 'viewer', name: 'n', hash: 'h', createdAt: 1, expiresAt };
+      await write(KEYS.accessToken(`of-${userId}`), token);
+      await write(KEYS.session(`of-${userId}`), { userId, createdAt: 1, expiresAt, method: 'link', browser: '' });
+      await write(KEYS.refresh(`of-${userId}`), {});
+    }
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.accessToken.under())).toEqual(['of-ann', 'of-bob'].map((id) => KEYS.accessToken(id)));
+    expect(await left(KEYS.session.under())).toEqual(['of-ann', 'of-bob'].map((id) => KEYS.session(id)));
+    expect(await left(KEYS.refresh.under())).toEqual(['of-ann', 'of-bob'].map((id) => KEYS.refresh(id)));
+    expect([gone.get('access_tokens'), gone.get('sessions')]).toEqual([1, 1]);
+  });
+
   test('what is known of users and sessions that are gone is removed; memory that is behind removes nothing', async () => {
     await write(KEYS.user('new'), {}, false);
     await session('new', over() + MINUTE_MS, false);

@@ -65,8 +65,6 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#notices.onRecordChange(listener);
   }
 
-  // Requests read the members below.
-
   readonly atOnce = true;
 
   now(): number {
@@ -126,12 +124,20 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#users.session(sessionId);
   }
 
+  sessions(): Iterable<SessionEntry> {
+    return this.#users.sessions();
+  }
+
   sessionsOf(userId: string): readonly SessionEntry[] {
     return this.#users.sessionsOf(userId);
   }
 
   accessToken(tokenId: string): AccessTokenEntry | undefined {
     return this.#users.accessToken(tokenId);
+  }
+
+  accessTokens(): Iterable<AccessTokenEntry> {
+    return this.#users.accessTokens();
   }
 
   accessTokensOf(userId: string): readonly AccessTokenEntry[] {
@@ -249,10 +255,9 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   }
 
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
-    for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
-    for (const held of this.#singletons.held()) if (held[0].startsWith(prefix)) yield held;
-    if (!prefix.startsWith(KEYS.account.under())) {
-      for (const held of this.#users.held()) if (held[0].startsWith(prefix)) yield held;
+    const ofUsers = prefix.startsWith(KEYS.account.under()) ? [] : this.#users.held();
+    for (const some of [this.#unread, this.#singletons.held(), ofUsers]) {
+      for (const held of some) if (held[0].startsWith(prefix)) yield held;
     }
     if (!prefix.startsWith(KEYS.account.under())) return;
     const ids = prefix.slice(KEYS.account.under().length);

@@ -50,12 +50,20 @@ export class UserMemory {
     return this.#sessions.get(sessionId);
   }
 
+  sessions(): Iterable<SessionEntry> {
+    return this.#sessions.values();
+  }
+
   sessionsOf(userId: string): readonly SessionEntry[] {
     return [...(this.#sessionsOf.get(userId) ?? [])].flatMap((id) => this.#sessions.get(id) ?? []);
   }
 
   accessToken(tokenId: string): AccessTokenEntry | undefined {
     return this.#tokens.get(tokenId);
+  }
+
+  accessTokens(): Iterable<AccessTokenEntry> {
+    return this.#tokens.values();
   }
 
   accessTokensOf(userId: string): readonly AccessTokenEntry[] {
