@@ -32,7 +32,7 @@ interface KeptKeysProps {
   readonly showAccounts?: boolean;
 }
 
-type Told = Pick<MadeApiKeys['apiKeys'][number], 'keyId' | 'name' | 'accountName'>;
+type Told = Pick<MadeApiKeys['apiKeys'][number], 'keyId' | 'name' | 'accountName' | 'createdBy'>;
 
 /**
  * The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed.
@@ -45,10 +45,15 @@ export function EndingKeys({ userId, of, read, kept, mayKeep = true, showAccount
       <Name otherwise={texts.unnamed}>{name}</Name> <code>{keyId}</code> {showAccounts && <Name>{accountName}</Name>}
     </>
   );
-  const listed = (keys: readonly Told[]) => (
+  const ending = (key: Told) => (
+    <>
+      {told(key)} {key.createdBy !== `user:${userId}` && <span class="quiet">{texts.formerEnds}</span>}
+    </>
+  );
+  const listed = (keys: readonly Told[], shown = told) => (
     <ul>
       {keys.map((key) => (
-        <li key={key.keyId}>{told(key)}</li>
+        <li key={key.keyId}>{shown(key)}</li>
       ))}
     </ul>
   );
@@ -71,7 +76,7 @@ export function EndingKeys({ userId, of, read, kept, mayKeep = true, showAccount
           {apiKeys.length > 0 && (isOwn || !mayKeep) && (
             <>
               <p>{isOwn ? texts.endingOwnSays : texts.endingAllSays}</p>
-              {listed(apiKeys)}
+              {listed(apiKeys, ending)}
             </>
           )}
           {apiKeys.length > 0 && !isOwn && mayKeep && (
@@ -80,7 +85,7 @@ export function EndingKeys({ userId, of, read, kept, mayKeep = true, showAccount
               {apiKeys.map((key) => (
                 <Check
                   key={key.keyId}
-                  label={<span class="row">{told(key)}</span>}
+                  label={<span class="row">{ending(key)}</span>}
                   hint={
                     <>
                       {texts.usedLast} <Time at={key.lastUsedAt} />

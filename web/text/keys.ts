@@ -42,6 +42,7 @@ export const keys = {
   endingOwnSays:
     'These API keys end with your right. Ask another owner or an operator to end it where some must go on.',
   endingSays: 'These API keys end with the right of the person who made them. Mark those that go on.',
+  formerEnds: 'The previous secret alone ends: somebody else has rotated the key.',
   ofNobodyKnown: 'Nobody knows who made these keys. They go on; revoke them on the page of keys.',
   moreSays: 'There are more keys than these. Those that are not shown end, too.',
   dialog: {

@@ -91,6 +91,9 @@ const workingOf = (record: ApiKeyRecord, now: number): readonly Pick<ApiKeyRecor
 export const isMadeBy = (record: ApiKeyRecord, userId: string, now: number): boolean =>
   workingOf(record, now).some(({ createdBy }) => createdBy === `user:${userId}`);
 
+/** A17: whether the user, who knows a secret by which the key works, knows the former one alone. */
+export const isFormerAlone = ({ createdBy }: ApiKeyRecord, userId: string): boolean => createdBy !== `user:${userId}`;
+
 /** A17: whether a secret by which the key works was made by nobody who is known as a user. */
 export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
   workingOf(record, now).some(({ createdBy }) => createdBy?.startsWith('user:') !== true);

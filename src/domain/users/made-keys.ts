@@ -12,8 +12,10 @@ import {
   type Step,
   type Unchanged,
 } from '../mutation/step.ts';
-import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../key-validity/key-expiry.ts';
+import { isExpiredKey, isFormerAlone, isMadeBy, isOfNobodyKnown, withoutFormer } from '../key-validity/key-expiry.ts';
 import { userOfActor } from '../records/audit-records.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { listedTokens, tokenRevocation, type ListedAccessToken } from './made-tokens.ts';
 import { mappedNow } from './roles.ts';
@@ -25,7 +27,8 @@ import { mappedNow } from './roles.ts';
  *
  * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile
  * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
- * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends.
+ * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends: where the
+ * person who goes knows the former secret alone, that ends, and the key goes on.
  *
  * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
  * a person ends the membership, or disables or deletes the user.
@@ -124,13 +127,19 @@ export function refuseForeign(living: readonly FoundKey[], keep: readonly string
   throw new Refusal('conflict', `keepKeys: ${foreign} is no living API key that this user made there.`);
 }
 
+/** The end of what the maker knows: of the key, or of its former secret. */
 const revocation = ({ account, key }: FoundKey, maker: UserEntry): Step<void> => ({
   accountId: account.id,
-  action: 'key.revoked',
-  detail: { keyId: key.id, maker: maker.id },
   expect: [expectUnchanged(key)],
-  write: [{ remove: key.key }],
   result: undefined,
+  ...(isFormerAlone(key.record, maker.id)
+    ? {
+        action: 'key.changed',
+        detail: { keyId: key.id, formerSecret: 'ended', maker: maker.id },
+        withdraws: true,
+        write: [put(KEYS.apiKey(account.id, key.id), withoutFormer(key.record))],
+      }
+    : { action: 'key.revoked', detail: { keyId: key.id, maker: maker.id }, write: [{ remove: key.key }] }),
 });
 
 /** A commit of revocations alone, before the one that takes the right. */

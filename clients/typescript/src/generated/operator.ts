@@ -924,7 +924,7 @@ export interface MadeApiKey {
 
 /** The API keys that a user made. */
 export interface MadeApiKeys {
-  /** The living keys that the user made, oldest first. */
+  /** The living keys that the user made, oldest first. Where `createdBy` is another one, the user knows the former secret alone, which ends in place of the key. */
   readonly apiKeys: readonly MadeApiKey[];
   /** The living access tokens of the user, oldest first: they end with the role on their account. Absent where an access token asks. */
   readonly accessTokens?: readonly AccessToken[] | undefined;

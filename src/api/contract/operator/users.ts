@@ -76,7 +76,11 @@ const madeKey = listedKey
 /** The living API keys of somebody who may go. */
 export const madeKeys = z
   .object({
-    apiKeys: described(z.array(madeKey), 'The living keys that the user made, oldest first.', undefined),
+    apiKeys: described(
+      z.array(madeKey),
+      'The living keys that the user made, oldest first. Where `createdBy` is another one, the user knows the former secret alone, which ends in place of the key.',
+      undefined,
+    ),
     accessTokens: described(
       z.array(listedToken).optional(),
       'The living access tokens of the user, oldest first: they end with the role on their account. Absent where an access token asks.',

@@ -161,8 +161,9 @@ async function endingKeys(
   const ending = apiKeys.filter(({ keyId }) => !keepKey.includes(keyId));
   const spelled = ({ keyId, name, accountId, accountName }: MadeApiKey): string =>
     `  ${keyId} "${printableName(name)}" of the account ${accountId} "${printableName(accountName)}"`;
-  if (ending.length > 0)
-    call.say(['These API keys end with the user who made them:', ...ending.map(spelled)].join('\n'));
+  const told = (key: MadeApiKey): string =>
+    key.createdBy === `user:${userId}` ? spelled(key) : `${spelled(key)}: its former secret alone`;
+  if (ending.length > 0) call.say(['These API keys end with the user who made them:', ...ending.map(told)].join('\n'));
   sayTokens(call, accessTokens);
   if (more) call.say('There are more keys than these: `muster users keys` lists as many.');
   if (ofNobodyKnown.length > 0) {
