@@ -52,6 +52,7 @@ describeOn('control plane', 'the operator, where a step fails', () => {
   afterEach(async () => {
     front.meddle = () => undefined;
     store.down.clear();
+    store.full = 0.5;
     await rights.allow('writes');
   });
 
@@ -231,6 +232,31 @@ describeOn('control plane', 'the operator, where a step fails', () => {
     store.down.clear();
     await team.ready('fapp', name, 'Revoked');
     expect((await writtenUpTo('fleetapps', 'Revoked')).slice(before)).toEqual(['StoreUnavailable', 'Revoked']);
+  });
+
+  test('a nearly full store gives a key and an app no other secret: no Secret holds what does not work', async () => {
+    const [app, key] = [`${name}-app`, `${name}-key`];
+    const keySpec = { accountRef, secretRef: { name: key } };
+    await team.apply('FleetApiKey', key, keySpec);
+    await team.apply('FleetApp', app, { accountRef, enrollment: { secretRef: { name: app } } });
+    await team.ready('fkey', key, 'Issued');
+    await team.ready('fapp', app, 'CodeIssued');
+    const first = await team.secret(key, 'apiKey');
+    store.full = 0.85;
+    await team.apply('FleetApiKey', key, { ...keySpec, expiresAt: '2099-01-01T00:00:00Z' });
+    await team.delete('secret', app);
+    await team.ready('fkey', key, 'StoreUnavailable');
+    await team.ready('fapp', app, 'StoreUnavailable');
+    expect(await team.secret(key, 'apiKey')).toBe(first);
+    expect(await works(muster, first)).toBe(true);
+    expect(await team.get('secret', app)).toBeUndefined();
+    store.full = 0.5;
+    await team.ready('fkey', key, 'Issued');
+    await team.ready('fapp', app, 'CodeIssued');
+    const second = await team.secret(key, 'apiKey');
+    expect(second).not.toBe(first);
+    expect(await works(muster, second)).toBe(true);
+    expect(await team.secret(app, 'enrollCode')).toBeDefined();
   });
 
   test('a configuration whose header cannot be read says so, and promises nothing', async () => {

@@ -1,5 +1,5 @@
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, expectAsFound, type Expectation, type Store } from '../../store/port.ts';
+import { ABSENT, expectAsFound, type Expectation, type Store, type WriteClass } from '../../store/port.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -35,6 +35,11 @@ export interface Bindings {
   formerOf(uid: string, place: Place): Promise<readonly BindingOf[]>;
   /** Writes the binding alone. @throws StaleRead, StoreUnavailable */
   save(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<void>;
+  /**
+   * As `save`, of a secret that goes to Kubernetes next and is registered after that, which grows the store: where that
+   * would be refused for want of room, nothing is noted, so that no Secret holds what does not work.
+   */
+  noteSecret(uid: string, before: Binding | undefined, after: BindingRecord): Promise<void>;
   /** The bindings after a UID, in the order of the UIDs, page by page. @throws StoreUnavailable, BadRecord */
   all(after: string): AsyncIterable<BindingOf>;
 }
@@ -76,6 +81,25 @@ export function createBindings(store: Store, fence: readonly Expectation[]): Bin
     if (after) index.note(uid, after);
     return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
   };
+  async function save(
+    uid: string,
+    before: Binding | undefined,
+    after: BindingRecord | undefined,
+    writeClass?: WriteClass,
+  ): Promise<void> {
+    const { expect, write } = precondition(uid, before, after);
+    const [one, ...others] = expect;
+    if (!one) throw new Error('a precondition without expectations');
+    // No consistent read depends on a binding: the leader reads them from the store.
+    const change = {
+      expect: [one, ...others] as const,
+      write,
+      quiet: true as const,
+      ...(writeClass && { writeClass }),
+    };
+    const { outcome } = await store.commit(change);
+    if (outcome === 'conflict') throw new StaleRead(`The binding of ${uid} has changed, or another controller leads.`);
+  }
   return {
     get,
     precondition,
@@ -96,15 +120,8 @@ export function createBindings(store: Store, fence: readonly Expectation[]): Bin
       return found;
     },
     all: (after) => allBindings(store, after),
-    async save(uid, before, after) {
-      const { expect, write } = precondition(uid, before, after);
-      const [one, ...others] = expect;
-      if (!one) throw new Error('a precondition without expectations');
-      // No consistent read depends on a binding: the leader reads them from the store.
-      const { outcome } = await store.commit({ expect: [one, ...others], write, quiet: true });
-      if (outcome === 'conflict')
-        throw new StaleRead(`The binding of ${uid} has changed, or another controller leads.`);
-    },
+    save: (uid, before, after) => save(uid, before, after),
+    noteSecret: (uid, before, after) => save(uid, before, after, 'growth'),
   };
 }
 

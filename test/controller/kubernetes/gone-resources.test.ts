@@ -67,7 +67,15 @@ function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], anot
     throw new Error('a sweep writes no binding itself');
   };
   const of = async (uid: string) => (bound.includes(uid) ? binding(uid) : undefined);
-  const store: Bindings = { all, get: of, save: never, precondition: never, handover: never, formerOf: never };
+  const store: Bindings = {
+    all,
+    get: of,
+    save: never,
+    noteSecret: never,
+    precondition: never,
+    handover: never,
+    formerOf: never,
+  };
   const deps = {
     api: {
       get: (_type: unknown, _namespace: string, name: string) => get?.(name) ?? Promise.resolve(undefined),

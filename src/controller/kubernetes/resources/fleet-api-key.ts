@@ -125,7 +125,7 @@ async function issue(
   const token = apiKeyOf(keyId, context.random);
   const hash = tokenHash(token.reveal());
   const after = present ? { ...rest, key: present, rotation: { hash } } : { ...rest, pending: { keyId, hash } };
-  await context.bindings.save(uid, binding, after);
+  await context.bindings.noteSecret(uid, binding, after);
   const { secretRef } = spec;
   const others = Object.keys(context.secrets.known(secretRef.name)?.digests ?? {});
   const values = Object.fromEntries(others.map((other) => [other, undefined]));

@@ -203,7 +203,7 @@ async function issue(
   // A code that is renewed stays valid for pods that have begun with it; one that left the Secret may be anywhere.
   const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};
   const pending = { hash: tokenHash(code.reveal()), ...voids };
-  await context.bindings.save(resource.uid, binding, { ...binding.record, pending });
+  await context.bindings.noteSecret(resource.uid, binding, { ...binding.record, pending });
   await writeSecret(resource, binding, { enrollCode: code }, context);
 }
 
@@ -258,7 +258,7 @@ function supervised(credential: Secret, { spec }: FleetAppResource, context: Rec
 
 async function issueCredential(resource: FleetAppResource, binding: Binding, context: ReconcileContext): Promise<void> {
   const { values, noted } = supervised(generateCredential(context.random), resource, context);
-  await context.bindings.save(resource.uid, binding, { ...binding.record, pending: noted });
+  await context.bindings.noteSecret(resource.uid, binding, { ...binding.record, pending: noted });
   await writeSecret(resource, binding, values, context);
 }
 
