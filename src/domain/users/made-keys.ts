@@ -27,8 +27,8 @@ import { mappedNow } from './roles.ts';
  *
  * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile
  * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
- * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends: where the
- * person who goes knows the former secret alone, that ends, and the key goes on.
+ * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends: where
+ * the person who goes knows the former secret alone, that ends, and the key goes on.
  *
  * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
  * a person ends the membership, or disables or deletes the user.
