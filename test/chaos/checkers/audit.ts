@@ -25,7 +25,7 @@ const ENDING: ReadonlySet<Call['kind']> = new Set(['person.disable', 'role.take'
 /** Each is the record of a refusal, such as that of a secret which a rotation has ended: nothing changed. */
 const REFUSED: ReadonlySet<string> = new Set(['enrollment.refused', 'key.refused']);
 
-/** Each tells of a record that is none of the account's own: an access token is its person's, and may end with others. */
+/** Each tells of a record that is none of the account's: an access token is its person's, and may end with others. */
 const OF_PERSONS: ReadonlySet<string> = new Set(['access-token.created', 'access-token.revoked']);
 
 /** Whether the records that an entry tells of are in the account. */
