@@ -41,7 +41,7 @@ export function Revisions({ accountId, stored, isOwner, onRestored }: RevisionsP
               <p>{texts.none}</p>
             ) : (
               <>
-                <div class="revisions">
+                <div class="short-names">
                   <List
                     revisions={revisions}
                     current={stored.revision}
@@ -111,12 +111,10 @@ function List({ revisions, current, onRestore }: ListProps) {
           names: true,
           by: ({ revision }) => revision,
           cell: ({ revision, restores }) => (
-            <>
-              <span class="row tight">
-                {formatCount(revision)} {revision === current && <Badge tone="good">{texts.current}</Badge>}
-              </span>
-              {restores !== null && <div class="quiet small">{texts.restored(restores)}</div>}
-            </>
+            <span class="row tight">
+              {formatCount(revision)} {revision === current && <Badge tone="good">{texts.current}</Badge>}
+              {restores !== null && <span class="quiet small">{texts.restored(restores)}</span>}
+            </span>
           ),
         },
         { name: columns.at, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
@@ -151,7 +149,7 @@ function List({ revisions, current, onRestore }: ListProps) {
 function Author({ by: { kind, id, name } }: Pick<ConfigurationRevision, 'by'>) {
   const says = kind === 'user' && name !== '' ? '' : `${audit.actors[kind]} `;
   return (
-    <span title={id}>
+    <span class="row tight" title={id}>
       {says}
       {isBlank(name) ? <Copied text={id} /> : <Name>{name}</Name>}
     </span>

@@ -32,6 +32,7 @@ const { columns } = texts;
 
 export function KeyTable({ accountId, keys, changes, onChange }: KeyTableProps) {
   const now = useNow(60_000);
+  const isLess = keys.some(({ access }) => access !== 'full');
   const isBound = keys.some(({ allowedCidrs }) => allowedCidrs.length > 0);
   const hasFormer = keys.some(({ formerExpiresAt }) => formerExpiresAt !== null);
   return (
@@ -49,7 +50,7 @@ export function KeyTable({ accountId, keys, changes, onChange }: KeyTableProps) 
           cell: ({ keyId, name }) => <Name otherwise={keyId}>{name}</Name>,
         },
         { name: columns.id, atFirst: false, by: ({ keyId }) => keyId, cell: ({ keyId }) => <Copied text={keyId} /> },
-        ACCESS,
+        ...(isLess ? [ACCESS] : []),
         ...(isBound ? [RANGES] : []),
         {
           name: columns.created,
@@ -102,7 +103,7 @@ function Expiry({ at, now }: { at: string | null; now: number }) {
   );
 }
 
-/** The access of a key; full is without a mark. */
+/** The access of a key, in a list where one has less than all. */
 const ACCESS: Column<ListedApiKey> = {
   name: columns.access,
   by: ({ access }) => KEY_ACCESSES.indexOf(access),
