@@ -36,7 +36,7 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
   const isNeeded = needsHeader(now, revision);
   const { busy, error, run } = useAction(async () => {
     const { kind, value } = header;
-    const sent = kind === 'keep' ? { keepHeader: true as const } : { authHeader: kind === 'set' ? value : '' };
+    const sent = kind === 'keep' ? { keepHeader: true } : { authHeader: kind === 'set' ? value : '' };
     const body = { revision: revision.revision, seen: now.tag, ...(isNeeded && sent) };
     try {
       await account(accountId).restoreConfiguration(body);

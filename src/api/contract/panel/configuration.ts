@@ -168,8 +168,8 @@ export const restoreConfiguration = operation({
       seen: tag,
       authHeader: storeOtelConfig.body.shape.authHeader,
       keepHeader: described(
-        z.literal(true),
-        'The header that is stored now goes to the endpoint of the revision, whatever its origin is.',
+        z.boolean(),
+        'Whether the header that is stored now goes to the endpoint of the revision, whatever its origin is.',
         true,
       ).optional(),
     }),
