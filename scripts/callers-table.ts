@@ -1,4 +1,4 @@
-import { CALLERS, type Outcome } from '../src/api/openapi/callers.ts';
+import { CALLERS, type Outcome } from '../src/api/openapi/callers/outcomes.ts';
 import { APIS, DOCUMENT_NAMES, type ApiName } from '../src/api/openapi/apis.ts';
 import type { Operation } from '../src/api/contract/operation.ts';
 import { OPAMP_ROUTE } from '../src/api/opamp/opamp-endpoint.ts';
@@ -10,7 +10,7 @@ import { withSections } from './written-section.ts';
 /** The text of docs/CONTRACT.md with the table as it is to be. */
 export const contractDocument = (): string =>
   withSections('CONTRACT.md', [
-    { source: 'src/api/openapi/callers.ts', content: DOCUMENT_NAMES.map(sectionOf).join('\n\n') },
+    { source: 'src/api/openapi/callers', content: DOCUMENT_NAMES.map(sectionOf).join('\n\n') },
   ]);
 
 type Told = Pick<Operation, 'method' | 'path'> & Parameters<(typeof CALLERS)['v1'][number]['outcome']>[0];

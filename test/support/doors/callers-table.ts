@@ -3,7 +3,7 @@ import { DOCUMENT_NAMES, type DocumentName } from '../openapi/documents.ts';
 
 /* The table of CONTRACT.md#callers as it is committed, which a person has read: it is no output of the code here. */
 
-/** What the table says that a caller gets: a status that refuses, or nothing of the kind, in part where there is a note. */
+/** What a caller gets: a status that refuses, or what it asks, in part where there is a note. */
 export interface Cell {
   readonly status?: 401 | 403 | 404;
   readonly note?: string;

@@ -15,7 +15,7 @@ import type { Row } from './callers-table.ts';
 
 /* The kinds of callers of CONTRACT.md#callers on one Muster, with two accounts that have one of each record. */
 
-export const LISTENERS = { v1: 'api', device: 'device', operator: 'ops', panel: 'panel' } as const satisfies Record<
+const LISTENERS = { v1: 'api', device: 'device', operator: 'ops', panel: 'panel' } as const satisfies Record<
   DocumentName,
   ListenerName
 >;

@@ -145,7 +145,8 @@ test('each cell that is open in part is tried, and no other', () => {
   const told = COLUMNS.flatMap(({ api, caller, rows }) =>
     rows.map((row) => [api, nameOf(row), caller, row.cells.get(caller)?.note] as const),
   ).filter(([, , , note]) => note !== undefined);
-  expect(told.toSorted()).toEqual(PARTIAL.map(({ cell }) => cell).toSorted());
+  expect(new Set(told.map(String))).toEqual(new Set(PARTIAL.map(({ cell }) => String(cell))));
+  expect(told.length).toBe(PARTIAL.length);
 });
 
 function rowAt(api: DocumentName, operation: string): Row {
@@ -168,18 +169,21 @@ onEachBackend('a cell that is open in part', (backend) => {
     rmSync(directory, { recursive: true });
   });
 
-  test.each(PARTIAL)('$cell', async ({ cell: [api, operation, caller], status, opens, part }) => {
-    const row = rowAt(api, operation);
-    const { refused, open, by = await callers.credential(api, caller) } = await part(callers);
-    const before = await requestRecords(store);
-    for (const { ids, body } of refused) {
-      const got = await callers.ask(row, by, ids, body && { body });
-      expect([body, got.status, got.code]).toEqual([body, status, status === 403 ? 'forbidden' : 'not_found']);
-    }
-    expect(refused).not.toEqual([]);
-    expect(await requestRecords(store)).toEqual(before);
-    const got = await callers.ask(row, by, open.ids, open.body && { body: open.body });
-    expect([got.status, got.code]).toEqual([opens, undefined]);
-    expect(await requestRecords(store)).not.toEqual(before);
-  });
+  test.each(PARTIAL)(
+    'each cell has what it refuses and what it lets in: $cell',
+    async ({ cell: [api, operation, caller], status, opens, part }) => {
+      const row = rowAt(api, operation);
+      const { refused, open, by = await callers.credential(api, caller) } = await part(callers);
+      const before = await requestRecords(store);
+      for (const { ids, body } of refused) {
+        const got = await callers.ask(row, by, ids, body && { body });
+        expect([body, got.status, got.code]).toEqual([body, status, status === 403 ? 'forbidden' : 'not_found']);
+      }
+      expect(refused).not.toEqual([]);
+      expect(await requestRecords(store)).toEqual(before);
+      const got = await callers.ask(row, by, open.ids, open.body && { body: open.body });
+      expect([got.status, got.code]).toEqual([opens, undefined]);
+      expect(await requestRecords(store)).not.toEqual(before);
+    },
+  );
 });

@@ -1,11 +1,11 @@
-import { OPERATOR_ROLES } from '../../config/operator-tokens.ts';
-import { isFor, type KeyUse } from '../../domain/key-validity/key-restriction.ts';
-import { INSTALLATION_ROLES, type InstallationRole, type MemberRole } from '../../domain/records/user-records.ts';
-import { includesRole, isOpen } from '../../domain/users/roles.ts';
-import type { Operation } from '../contract/operation.ts';
-import { isForTokens } from '../contract/panel/access-tokens/reach.ts';
-import { rightInWords, rightOf, rolesOpenTo } from '../serve/role-rights.ts';
-import type { ApiName } from './apis.ts';
+import { OPERATOR_ROLES } from '../../../config/operator-tokens.ts';
+import { isFor, type KeyUse } from '../../../domain/key-validity/key-restriction.ts';
+import { INSTALLATION_ROLES, type InstallationRole, type MemberRole } from '../../../domain/records/user-records.ts';
+import { includesRole, isOpen } from '../../../domain/users/roles.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { isForTokens } from '../../contract/panel/access-tokens/reach.ts';
+import { rightInWords, rightOf, rolesOpenTo } from '../../serve/role-rights.ts';
+import type { ApiName } from '../apis.ts';
 
 /*
  * The kinds of callers of each API, and the answer of an operation to each, by the operation's own declaration and by

@@ -3,8 +3,8 @@ import { cellAt, nameOf, TABLES, type Row } from '../../../support/doors/callers
 import { DOCUMENT_NAMES, operationsOf, readDocument, type DocumentName } from '../../../support/openapi/documents.ts';
 
 /*
- * CONTRACT.md#callers: cells of the committed table that are written out by hand, and rules of whole columns. The table is
- * made from the operations; whoever opens one of these to another caller must say so here, too.
+ * CONTRACT.md#callers: cells of the committed table that are written out by hand, and rules of whole columns. The
+ * table is made from the operations; whoever opens one of these to another caller must say so here, too.
  */
 
 const rowsOf = (api: DocumentName): readonly Row[] => TABLES.find((one) => one.api === api)?.rows ?? [];
@@ -133,6 +133,30 @@ describe('people of accounts', () => {
     for (const caller of TOKENS)
       expect(openTo('panel', caller, ({ path }) => !path.startsWith(`${PANEL}/accounts/{accountId}/`))).toEqual([]);
     expect(openTo('panel', 'nobody').every((name) => /\/(?:sign-in|links)\b/.test(name))).toBe(true);
+  });
+
+  test('a token of an owner changes apps, ends what gives access, and decides reviews', () => {
+    const of = (...operations: readonly string[]): readonly string[] =>
+      operations.map((operation) => operation.replace(' ', ` ${PANEL}/accounts/{accountId}`));
+    expect(openTo('panel', 'token: owner', (row) => !isRead(row)).toSorted()).toEqual(
+      of(
+        'POST /apps',
+        'POST /apps/batch',
+        'POST /apps/{appId}/enroll-code',
+        'POST /apps/{appId}/revoke',
+        'DELETE /apps/{appId}',
+        'PUT /otel-config',
+        'POST /otel-config/restore',
+        'DELETE /otel-config',
+        'PATCH /api-keys/{keyId}',
+        'DELETE /api-keys/{keyId}',
+        'DELETE /api-keys/{keyId}/former-secret',
+        'PATCH /review-queue/{entryId}',
+        'DELETE /members/{userId}',
+        'DELETE /invitations/{linkId}',
+      ).toSorted(),
+    );
+    expect(openTo('panel', 'token: viewer', (row) => !isRead(row))).toEqual([]);
   });
 
   test.each([

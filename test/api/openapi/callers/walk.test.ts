@@ -10,9 +10,9 @@ import { onEachBackend } from '../../../support/store/backends.ts';
 import { requestRecords } from '../../../support/store/request-records.ts';
 
 /*
- * CONTRACT.md#callers: each cell of the table by the front door. A caller asks on its own account, on one that belongs to
- * somebody else and on one that is not there. What refuses is asked for records that are there, with a body that would
- * change them.
+ * CONTRACT.md#callers: each cell of the table by the front door. A caller asks on its own account, on one of somebody
+ * else and on one that is not there. What refuses is asked for records that are there, with a body that would change
+ * them.
  */
 
 /** The codes with which an API refuses a caller. */
@@ -157,8 +157,12 @@ onEachBackend('each cell of the table of callers', (backend) => {
       const mine = row.path.endsWith('/sign-out') ? await callers.credential(api, caller) : by(at);
       const got = await callers.ask(row, mine, ids);
       expect([where, got.status, REFUSING.has(got.code)]).toEqual([where, got.status, false]);
+      // Whoever reaches every account is told of one that is not there.
+      if (isOfAccount(row) && elsewhereOf(caller) === caller)
+        expect([where, (await callers.ask(row, mine, MISSING)).code]).toEqual([where, 'not_found']);
       if (row.method !== 'GET') continue;
-      expect([where, [200, 204, 302, 303, 404].includes(got.status)]).toEqual([where, true]);
+      // There is no provider here; everything else that is read is there.
+      expect([where, got.status === 404]).toEqual([where, row.path.includes('/provider')]);
       expect([where, got.status]).toEqual([where, (await callers.ask(row, full(at), ids)).status]);
       const head = await callers.ask(row, mine, ids, { method: 'HEAD' });
       expect([where, head.status, head.text]).toEqual([where, got.status, '']);
