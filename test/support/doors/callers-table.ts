@@ -57,10 +57,16 @@ export const COLUMNS = TABLES.flatMap(({ api, callers, rows }) => callers.map((c
 
 export const nameOf = ({ method, path }: Pick<Row, 'method' | 'path'>): string => `${method} ${path}`;
 
+/** @throws Error where the table has no such operation */
+export function rowAt(api: DocumentName, operation: string): Row {
+  const row = TABLES.find((one) => one.api === api)?.rows.find((one) => nameOf(one) === operation);
+  if (!row) throw new Error(`The table of callers has no ${operation}.`);
+  return row;
+}
+
 /** What the table says of one cell. @throws Error where there is none */
 export function cellAt(api: DocumentName, operation: string, caller: string): Cell {
-  const row = TABLES.find((one) => one.api === api)?.rows.find((one) => nameOf(one) === operation);
-  const cell = row?.cells.get(caller);
-  if (!cell) throw new Error(`The table of callers has no ${operation} for ${caller}.`);
+  const cell = rowAt(api, operation).cells.get(caller);
+  if (!cell) throw new Error(`The table of callers has no ${caller}.`);
   return cell;
 }

@@ -20,7 +20,7 @@ const LISTENERS = { v1: 'api', device: 'device', operator: 'ops', panel: 'panel'
   ListenerName
 >;
 
-type Ids = Readonly<Record<string, string>>;
+export type Ids = Readonly<Record<string, string>>;
 export type Headers = Readonly<Record<string, string>>;
 
 /** An account with its records. */
@@ -54,6 +54,13 @@ export interface Got {
   readonly text: string;
   /** Of the error; undefined where it is none. */
   readonly code: string | undefined;
+}
+
+/** What a request has in the place of what is usual for its row. */
+interface Another {
+  readonly method?: string;
+  readonly body?: object;
+  readonly query?: string;
 }
 
 /** Rows for which one person or token has rate enough, whatever is asked of each. */
@@ -122,7 +129,7 @@ export class Callers {
   }
 
   /** One request of a row, on the records of these ids. */
-  async ask(row: Row, credential: Headers, ids: Ids, more: { method?: string; body?: object } = {}): Promise<Got> {
+  async ask(row: Row, credential: Headers, ids: Ids, more: Another = {}): Promise<Got> {
     for (;;) {
       const got = await this.#askOnce(row, credential, ids, more);
       // One backup goes at a time, and the one before it may not have ended yet.
@@ -134,10 +141,10 @@ export class Callers {
     row: Row,
     credential: Headers,
     ids: Ids,
-    { method = row.method, body = bodyOf(row) }: { method?: string; body?: object },
+    { method = row.method, body = bodyOf(row), query = queryOf(row) }: Another,
   ): Promise<Got> {
     const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? MISSING[name] ?? '');
-    const url = `${this.url(row.api)}${path}${queryOf(row)}`;
+    const url = `${this.url(row.api)}${path}${query}`;
     const isWrite = method !== 'GET' && method !== 'HEAD';
     const response = await fetch(url, {
       method,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Store } from '../../../../src/store/port.ts';
-import { COLUMNS, nameOf, TABLES, type Row } from '../../../support/doors/callers-table.ts';
+import { COLUMNS, nameOf, rowAt } from '../../../support/doors/callers-table.ts';
 import { Callers, environment, type Headers } from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
 import { ask, putUser, signedIn } from '../../../support/panel/panel-users.ts';
@@ -148,12 +148,6 @@ test('each cell that is open in part is tried, and no other', () => {
   expect(new Set(told.map(String))).toEqual(new Set(PARTIAL.map(({ cell }) => String(cell))));
   expect(told.length).toBe(PARTIAL.length);
 });
-
-function rowAt(api: DocumentName, operation: string): Row {
-  const row = TABLES.find((one) => one.api === api)?.rows.find((one) => nameOf(one) === operation);
-  if (!row) throw new Error(`The table of callers has no ${operation}.`);
-  return row;
-}
 
 onEachBackend('a cell that is open in part', (backend) => {
   const directory = scratchDirectory('partial');

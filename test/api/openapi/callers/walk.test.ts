@@ -1,8 +1,16 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Store } from '../../../../src/store/port.ts';
-import { COLUMNS, nameOf, type Row } from '../../../support/doors/callers-table.ts';
-import { Callers, environment, MISSING, TOLD, type Got, type Headers } from '../../../support/doors/callers.ts';
+import { COLUMNS, nameOf, rowAt, type Row } from '../../../support/doors/callers-table.ts';
+import {
+  Callers,
+  environment,
+  MISSING,
+  TOLD,
+  type Got,
+  type Headers,
+  type Ids,
+} from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
 import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
 import type { Muster } from '../../../support/service/muster.ts';
@@ -71,6 +79,22 @@ const OWNED = columnsWhere((row, caller) => !isRefused(row, caller) && isOwned(r
 const BEYOND = columnsWhere(
   (row, caller) => !isRefused(row, caller) && isOfAccount(row) && isRefused(row, elsewhereOf(caller)),
 );
+
+const BATCH = 'POST /panel/v1/accounts/{accountId}/apps/batch';
+const batch =
+  (change: string) =>
+  ({ appId }: Ids) => ({ body: { change, apps: [appId] } });
+const tokenOf = ({ accountId }: Ids) => ({ body: { name: 'report', accountId, role: 'viewer' } });
+const followed = ({ accountId = '' }: Ids) => ({ query: `?account=${accountId}` });
+/** Requests whose body or query names a record. */
+const NAMED = [
+  { caller: 'owner', operation: BATCH, request: batch('issue-code') },
+  { caller: 'token: owner', operation: BATCH, request: batch('issue-code') },
+  { caller: 'support', operation: BATCH, request: batch('revoke') },
+  { caller: 'owner', operation: BATCH, request: batch('delete') },
+  { caller: 'owner', operation: 'POST /panel/v1/me/access-tokens', request: tokenOf },
+  { caller: 'owner', operation: 'GET /panel/v1/events', request: followed },
+] as const;
 
 onEachBackend('each cell of the table of callers', (backend) => {
   const directory = scratchDirectory('callers');
@@ -167,6 +191,22 @@ onEachBackend('each cell of the table of callers', (backend) => {
       const head = await callers.ask(row, mine, ids, { method: 'HEAD' });
       expect([where, head.status, head.text]).toEqual([where, got.status, '']);
     }
+  });
+
+  test.each(NAMED)('$caller gets nothing of what $operation names of another account', async (named) => {
+    const { caller, operation, request } = named;
+    const [row, by] = [rowAt('panel', operation), await callers.credential('panel', caller)];
+    const before = await requestRecords(store);
+    const [foreign, missing] = [
+      await callers.ask(row, by, callers.own.ids, request(callers.foreign.ids)),
+      await callers.ask(row, by, callers.own.ids, request(MISSING)),
+    ];
+    expect([foreign.status, foreign.text]).toEqual([missing.status, missing.text]);
+    expect(foreign.text).toContain('"code":"not_found"');
+    expect(await requestRecords(store)).toEqual(before);
+    // What is the caller's own is let in.
+    const own = await callers.ask(row, by, callers.own.ids, request(callers.own.ids));
+    expect([own.status < 300, own.text.includes('"error"')]).toEqual([true, false]);
   });
 
   /** Ids for a path: of the first of several records the caller's own, and of the others those that are given. */
