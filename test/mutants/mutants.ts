@@ -1,4 +1,5 @@
 import { ACCESS_TOKENS } from './rights/access-tokens.ts';
+import { CALLERS } from './rights/callers.ts';
 import { APPS } from './apps.ts';
 import { CLIENTS } from './clients.ts';
 import { CONCURRENCY } from './concurrency.ts';
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RATE,
   ...ACCESS_TOKENS,
   ...APPS,
+  ...CALLERS,
   ...PEOPLE_ROLES,
   ...RESTRICTED_KEYS,
   ...DEVICES,

@@ -203,6 +203,9 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
       made.push(...keys.filter(({ key }) => isMadeBy(key.record, userId, memory.now())));
       const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
       if (isConcerned) unknown.push(...keys.filter(({ key }) => isOfNobodyKnown(key.record, memory.now())));
+      // An account tells nothing of users elsewhere.
+      const isStranger = accountId !== undefined && made.length === 0 && !(await isListed(user, account));
+      if (isStranger) throw new Refusal('not_found');
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
@@ -213,6 +216,11 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
     };
   };
 }
+
+/** Tells whether the list of the account's members has the user, by invitation or by groups. */
+const isListed = async ({ id, record }: UserEntry, account: AccountReader): Promise<boolean> =>
+  record.mapped?.accounts.some(({ accountId }) => accountId === account.id) === true ||
+  (await account.members()).record.members.some(({ userId }) => userId === id);
 
 const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));

@@ -110,11 +110,12 @@ async function departure(
 ): Promise<Departure<void> | Unchanged<void>> {
   const account = await reader.account(accountId);
   const user = await reader.user(userId);
-  if (!account || !user) throw new Refusal('not_found');
+  if (!account || (!user && isDeletion)) throw new Refusal('not_found');
   const before = await account.members();
   const member = before.record.members.find((one) => one.userId === userId);
   if (!member && isDeletion) return { unchanged: undefined };
-  if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
+  // Nobody learns by it of users elsewhere.
+  if (!user || !member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
   if (member.role === role) return { unchanged: undefined };
   const others = before.record.members.filter((one) => one.userId !== userId);
   const staying = await othersWhoStay(deps, reader, userId, { operator: false, owned: account });

@@ -157,5 +157,8 @@ export async function neededRight(reader: FleetReader, user: UserEntry, need: Ne
   throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
 }
 
-const isOpen = ({ installationRole }: InstallationRight, open: readonly RestrictedRole[]): boolean =>
-  installationRole === 'operator' || open.includes(installationRole);
+/** Tells whether a role on the installation is enough where these restricted ones are. */
+export const isOpen = (
+  { installationRole }: Pick<InstallationRight, 'installationRole'>,
+  open: readonly RestrictedRole[],
+): boolean => installationRole === 'operator' || open.includes(installationRole);
