@@ -171,6 +171,19 @@ const access = [
   ),
   lines(
     {
+      title: 'Answers of the provider to renewals',
+      description:
+        'Refresh tokens by the outcome; questions that are open, and users whose API keys wait for a person.',
+      unit: 'opm',
+      alert: 'MusterProviderRefusesMany',
+    },
+    of(sum(perMinute('muster_provider_tokens_asked_total'), 'outcome'), '{{outcome}}'),
+    of(sum(perMinute('muster_provider_users_refused_total'), 'outcome'), 'users: {{outcome}}'),
+    of(max(series('muster_provider_questions')), 'open questions'),
+    of(max(series('muster_users_refused_together')), 'users to look at'),
+  ),
+  lines(
+    {
       title: 'Failed secrets that are not in the audit',
       description: 'Entries that were dropped, since the store was too full.',
       unit: 'opm',

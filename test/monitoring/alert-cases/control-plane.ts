@@ -246,4 +246,22 @@ export const CONTROL_PLANE_CASES: AlertCases = {
       },
     ],
   },
+  MusterProviderRefusesMany: {
+    fires: {
+      why: 'as both replicas have it in the records of the users',
+      series: {
+        ...gauge('muster_users_refused_together', '0 5x20', 'instance="a"'),
+        ...gauge('muster_users_refused_together', '0 5x20', 'instance="b"'),
+      },
+      at: '5m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'where one or a few have left',
+        series: gauge('muster_users_refused_together', '0x20', 'instance="a"'),
+        at: '5m',
+      },
+    ],
+  },
 };
