@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect } from 'vitest';
+import type { ListedUser } from '../../../src/api/contract/operator/users.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { metric } from '../service/daemon.ts';
 import { call, type Answer } from '../service/muster.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
@@ -89,18 +91,23 @@ export async function signedOutByProvider(it: Signing, sub: string, panel = it.p
   });
 }
 
-/** Whether the refresh token of a session is still kept. */
-export const keepsToken = async ({ panel }: Signing, sessionId: string): Promise<boolean> =>
-  (await panel.store.get(KEYS.refresh(sessionId))) !== undefined;
+/** The record of the refresh token of a session; undefined where none is kept. */
+export const keptToken = async ({ panel }: Signing, sessionId: string): Promise<string | undefined> =>
+  (await panel.store.get(KEYS.refresh(sessionId)))?.value;
 
-/** Lets time pass until a replica has looked after the refresh token of a session. */
-export async function lookedAfter({ panel }: Signing, sessionId: string, clock: FakeClock): Promise<void> {
-  const from = clock.now();
-  await passes(clock, async () => {
-    const { value = '{}' } = (await panel.store.get(KEYS.refresh(sessionId))) ?? {};
-    return ((JSON.parse(value) as { at?: number }).at ?? 0) >= from;
-  });
+/** Whether the refresh token of a session is still kept. */
+export const keepsToken = async (it: Signing, sessionId: string): Promise<boolean> =>
+  (await keptToken(it, sessionId)) !== undefined;
+
+/** The time since which the list of users has a user as refused by the provider; null where it does not. */
+export async function refusedSince({ panel }: Signing, { userId }: Leaver): Promise<string | null | undefined> {
+  const { body } = await asOperator(panel.muster, '/users');
+  return (body['users'] as ListedUser[]).find((user) => user.userId === userId)?.providerRefusedAt;
 }
+
+/** The number of users whom the provider refused and who have keys, as the metric has it. */
+export const refusedWithKeys = async ({ panel }: Signing): Promise<number> =>
+  await metric(panel.muster, 'muster_users_refused_with_keys');
 
 interface Entry {
   readonly action: string;

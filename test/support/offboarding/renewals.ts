@@ -52,6 +52,10 @@ export interface RenewedPerson {
   readonly hasAnswer: () => Promise<void>;
   /** Makes an API key. @returns whether it works */
   madeKey(): Promise<() => Promise<boolean>>;
+  /** Makes an access token. */
+  madeToken(): Promise<void>;
+  /** The number of access tokens. */
+  tokens(): Promise<number>;
 }
 
 /** An installation with a provider. */
@@ -72,6 +76,8 @@ export interface Renewals extends AsyncDisposable {
   round(): Promise<void>;
   isThere(sessionId: string): Promise<boolean>;
   rewriteRefresh(sessionId: string, change: (record: Record<string, unknown>) => object): Promise<void>;
+  /** A minute later, as the claim of a token has it. */
+  claimIsOver(sessionId: string): Promise<void>;
 }
 
 export async function renewals(backend: Backend, wrapStore?: (store: Store) => Store): Promise<Renewals> {
@@ -128,6 +134,16 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
           await until(() => [...memory.keysMadeBy(userId)].length > 0);
           return async () => (await store.get(key)) !== undefined;
         },
+        async madeToken() {
+          const origin = {
+            actor: `user:${userId}`,
+            requestId: 'x',
+            at: clock.now(),
+            deadline: clock.monotonic() + 10_000,
+          };
+          await domain.accessTokens.create(origin, userId, { name: '', accountId: ACCOUNT_ID, role: 'viewer' });
+        },
+        tokens: async () => (await domain.accessTokens.list(userId)).length,
         isRefused: async () => (await record()).providerRefusedAt !== undefined,
         hasAnswer: () =>
           rewrite({ store }, KEYS.user(userId), (user) => ({ ...user, mapped: { ...mapped, at: mapped.at + 1 } })),
@@ -136,6 +152,8 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
     round: async () => await round(new AbortController().signal),
     isThere,
     rewriteRefresh: (sessionId, change) => rewrite({ store }, KEYS.refresh(sessionId), change),
+    claimIsOver: (sessionId) =>
+      rewrite({ store }, KEYS.refresh(sessionId), ({ claimedUntil: _over, ...record }) => record),
     [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
   };
   const round = createRenewRoles({
