@@ -11,6 +11,7 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
+import { OFFBOARDED } from './rights/offboarding.ts';
 import { PEOPLE_ROLES } from './rights/people-roles.ts';
 import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RATE,
   ...ACCESS_TOKENS,
   ...APPS,
+  ...OFFBOARDED,
   ...PEOPLE_ROLES,
   ...RESTRICTED_KEYS,
   ...DEVICES,

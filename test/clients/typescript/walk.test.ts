@@ -148,6 +148,7 @@ describe('the operator', () => {
       accessTokensLastUsedAt: null,
       sessions: 0,
       sessionsLastUsedAt: null,
+      providerRefusedAt: null,
     };
     expect((await operator().listUsers()).users).toEqual([{ ...user, ...has }]);
     expect(await operator().changeUser(user.userId, { name: 'Ann Example' })).toEqual({ ...user, name: 'Ann Example' });

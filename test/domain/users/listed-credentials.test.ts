@@ -4,6 +4,7 @@ import { keyStatus } from '../../support/offboarding/leavers.ts';
 import { askBy, makeToken } from '../../support/panel/access-tokens/tokens.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
+import { metric } from '../../support/service/daemon.ts';
 import { tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 
@@ -16,6 +17,7 @@ const NOTHING = {
   accessTokensLastUsedAt: null,
   sessions: 0,
   sessionsLastUsedAt: null,
+  providerRefusedAt: null,
 };
 
 onEachBackend('the list of users', (backend) => {
@@ -63,10 +65,20 @@ onEachBackend('the list of users', (backend) => {
     expect(await listed(ann.userId)).toMatchObject({ apiKeys: 2 });
     expect(await listed(bob.userId)).toMatchObject({ apiKeys: 1, apiKeysLastUsedAt: expect.any(String) as string });
 
+    // Whom the provider refused is told of those alone who have keys that work.
+    const refusedAt = Date.now() - 1000;
+    for (const userId of [ann.userId, nobody]) {
+      await rewrite(panel, KEYS.user(userId), (user) => ({ ...user, providerRefusedAt: refusedAt }));
+    }
+    expect(await listed(ann.userId)).toMatchObject({ providerRefusedAt: new Date(refusedAt).toISOString() });
+    expect(await listed(nobody)).toMatchObject(NOTHING);
+    expect(await metric(muster, 'muster_users_refused_with_keys')).toBe(1);
+
     // A damaged note of last uses hides a time, and no user.
     await rewrite(panel, KEYS.keyUses(accountId), () => ({ keys: 'damaged' }));
     expect(await listed(ann.userId)).toMatchObject({ apiKeys: 2 });
     await asOperator(muster, `/users/${ann.userId}`, { method: 'PATCH', body: { disabled: true } });
-    expect(await listed(ann.userId)).toMatchObject({ ...NOTHING, sessionsLastUsedAt: null });
+    expect(await listed(ann.userId)).toMatchObject(NOTHING);
+    expect(await metric(muster, 'muster_users_refused_with_keys')).toBe(0);
   });
 });

@@ -76,7 +76,7 @@ describe('the roles that groups give', () => {
   });
 
   test('without rules no claim is asked for', () => {
-    expect(mappedRoles(undefined, [], WHEN)).toEqual({ operator: false, accounts: [], ...WHEN });
+    expect(mappedRoles(undefined, [], WHEN)).toEqual({ operator: false, accounts: [], unruled: true, ...WHEN });
   });
 
   test('two computations are compared without their instants', () => {
