@@ -171,16 +171,12 @@ const access = [
   ),
   lines(
     {
-      title: 'Answers of the provider to renewals',
-      description:
-        'Refresh tokens by the outcome; questions that are open, and users whose API keys wait for a person.',
-      unit: 'opm',
-      alert: 'MusterProviderRefusesMany',
+      title: 'Refused by the provider, with API keys',
+      description: 'Users whom the provider of sign-ins refused, and whose API keys still work.',
+      unit: 'short',
+      alert: 'MusterRefusedUsersHoldKeys',
     },
-    of(sum(perMinute('muster_provider_tokens_asked_total'), 'outcome'), '{{outcome}}'),
-    of(sum(perMinute('muster_provider_users_refused_total'), 'outcome'), 'users: {{outcome}}'),
-    of(max(series('muster_provider_questions')), 'open questions'),
-    of(max(series('muster_users_refused_together')), 'users to look at'),
+    of(max(series('muster_users_refused_with_keys')), 'users'),
   ),
   lines(
     {

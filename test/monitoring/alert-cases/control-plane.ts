@@ -246,21 +246,21 @@ export const CONTROL_PLANE_CASES: AlertCases = {
       },
     ],
   },
-  MusterProviderRefusesMany: {
+  MusterRefusedUsersHoldKeys: {
     fires: {
       why: 'as both replicas have it in the records of the users',
       series: {
-        ...gauge('muster_users_refused_together', '0 5x20', 'instance="a"'),
-        ...gauge('muster_users_refused_together', '0 5x20', 'instance="b"'),
+        ...gauge('muster_users_refused_with_keys', '0 2x80', 'instance="a"'),
+        ...gauge('muster_users_refused_with_keys', '0 2x80', 'instance="b"'),
       },
-      at: '5m',
+      at: '65m',
     },
     labels: JOB,
     quiet: [
       {
-        why: 'where one or a few have left',
-        series: gauge('muster_users_refused_together', '0x20', 'instance="a"'),
-        at: '5m',
+        why: 'where they sign in again within the hour',
+        series: gauge('muster_users_refused_with_keys', '0 2x50 0x40', 'instance="a"'),
+        at: '65m',
       },
     ],
   },
