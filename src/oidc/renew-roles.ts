@@ -50,8 +50,8 @@ interface Due {
 
 /**
  * One round: the roles that groups give are computed anew with refresh tokens. Where the provider refuses those of a
- * user, all that acts as the user ends; where it was silent for an hour, the sessions that began there go. Every replica
- * runs it; a token is claimed, since it may be good once.
+ * user, all that acts as the user ends; where it was silent for an hour, the sessions that began there go. Every
+ * replica runs it; a token is claimed, since it may be good once.
  * @throws ProviderFault `unavailable` or StoreUnavailable where they do not answer: the round is repeated
  */
 export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) => Promise<void> {
@@ -116,9 +116,7 @@ async function renewed(deps: RenewRolesDeps, { user, sessions }: Due): Promise<v
     isAccepted = said === 'accepts';
     if (isAccepted) break;
   }
-  const identity = refused
-    .map(({ record }) => record.identity)
-    .find((one) => one && hasIdentity(user.record, one));
+  const identity = refused.map(({ record }) => record.identity).find((one) => one && hasIdentity(user.record, one));
   if (identity && !isAccepted) {
     await deps.providerUsers.refuse(originOf(deps), user.id, { identity, known: user.record.mapped, asked });
   }
@@ -134,7 +132,8 @@ async function saidOf(deps: RenewRolesDeps, user: UserEntry, session: SessionEnt
     const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
     const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups(), { at: clock.now(), asked });
-    if (typeof mapped === 'string') log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
+    if (typeof mapped === 'string')
+      log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
     else await deps.providerUsers.renew(originOf(deps), user.id, { identity, mapped });
     return 'accepts';
   } catch (error) {

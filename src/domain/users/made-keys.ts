@@ -27,8 +27,8 @@ import { mappedNow } from './roles.ts';
  * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
  * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends.
  *
- * An answer of the provider without a group takes a role, too (taken-roles.ts), and nobody is there who could keep a key.
- * Its silence and its refusals end roles, and no key (docs/adr/0081-offboarding.md).
+ * An answer of the provider without a group takes a role, too (taken-roles.ts); nobody is there then who could keep a
+ * key. Its silence and its refusals end roles, and no key (docs/adr/0081-offboarding.md).
  */
 
 const KEEPS_OWN =

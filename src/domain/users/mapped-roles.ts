@@ -56,7 +56,7 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
   return new Set(names as readonly string[]);
 }
 
-/** The roles that the groups give, however long ago that was; undefined where the provider has refused the user since. */
+/** The roles that the groups gave last; undefined where the provider has refused the user since. */
 export const rolesOf = ({ mapped, providerRefusedAt }: UserRecord): UserRecord['mapped'] =>
   providerRefusedAt === undefined ? mapped : undefined;
 

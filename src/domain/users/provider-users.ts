@@ -71,7 +71,7 @@ export interface ProviderUsers {
    */
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
-   * Ends what acts as a user whom the provider refuses: sessions, access tokens and the roles of groups, and no API key.
+   * Ends what acts as a user whom the provider refuses: sessions, access tokens and the roles of groups; no API key.
    * Nothing where another answer came meanwhile, or the user has the identity no more.
    * @throws StoreUnavailable; Busy
    */

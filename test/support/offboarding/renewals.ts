@@ -41,7 +41,7 @@ interface PersonOptions {
 }
 
 /** A person who signed in at the provider. */
-export interface RenewedPerson {
+interface RenewedPerson {
   readonly userId: string;
   /** Signs in so long ago. @param token `null` where the provider gave none @returns the id of the session */
   session(token: string | null, minutesAgo: number, more?: Partial<SessionRecord>): Promise<string>;
@@ -62,8 +62,8 @@ export interface RenewedPerson {
 export interface Renewals extends AsyncDisposable {
   readonly core: OpenedCore['core'];
   readonly providerUsers: ProviderUsers;
-  /** What the provider does with a token; it renews where nothing is said. */
-  readonly provider: Record<string, () => void>;
+  /** The claims by which the provider answers a token, or its refusal; where nothing is said, the role is renewed. */
+  readonly provider: Record<string, () => Readonly<Record<string, unknown>>>;
   /** The tokens with which it was asked. */
   readonly asked: string[];
   /** The errors of the log. */
@@ -169,8 +169,7 @@ export async function renewals(backend: Backend, wrapStore?: (store: Store) => S
         asked.push(token.reveal());
         await made.before();
         if (identity.issuer !== ISSUER) throw new ProviderFault('refused', undefined);
-        provider[token.reveal()]?.();
-        const claims = { groups: ['owners'] };
+        const claims = provider[token.reveal()]?.() ?? { groups: ['owners'] };
         return { ...identity, sid: undefined, claims, authenticatedAt: undefined, methods: [], refreshToken: token };
       },
     },
