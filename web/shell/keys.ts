@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { browserKeeps } from '../ui/kept.ts';
 
 /* Single keys that do something on a page, outside of fields and dialogs. */
 
@@ -15,11 +16,10 @@ const OFF = 'muster-single-keys-off';
 const held = new Set<{ current: Keys }>();
 
 /** Those who speak to their computer turn single keys off, in this browser (WCAG 2.1.4). */
-export const areKeysOn = (): boolean => localStorage.getItem(OFF) === null;
+export const areKeysOn = (): boolean => browserKeeps.read(OFF) === undefined;
 
 export function turnKeys(isOn: boolean): void {
-  if (isOn) localStorage.removeItem(OFF);
-  else localStorage.setItem(OFF, '1');
+  browserKeeps.write(OFF, isOn ? undefined : '1');
 }
 
 /** What the keys of this page do. */

@@ -104,8 +104,9 @@ export const configuration = {
       title: (revision: number) => `Restore revision ${revision}?`,
       sameAsNow: 'The current configuration has the same content.',
       stays: 'The stored header stays.',
-      needed:
-        'The stored header is not for this endpoint, or there is none any more: set one, or restore without a header.',
+      needed: 'The header of this revision is not stored any more. Set one, or restore without a header.',
+      moves: 'The stored header was set for another endpoint. If you keep it, daemons send it to this one.',
+      keep: 'Keep the stored header',
       set: 'Set a header',
       without: 'No header',
       action: 'Restore this revision',

@@ -27,6 +27,7 @@ export const navigation = {
   reference: 'API reference',
   places: 'Account in use',
   updated: 'Muster was updated, and the page was loaded again.',
+  reload: 'Muster was updated. Reload the page.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
 };

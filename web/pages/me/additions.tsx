@@ -3,6 +3,7 @@ import type { Me } from '../../api/panel.ts';
 import { useSession } from '../../shell/session.tsx';
 import { additions as texts } from '../../text/additions.ts';
 import { Button } from '../../ui/controls.tsx';
+import { browserKeeps, valueOf } from '../../ui/kept.ts';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 
@@ -18,12 +19,8 @@ const placeOf = ({ userId }: Pick<Me, 'userId'>): string => `muster-additions-pu
 const keyOf = ({ kind, at, name, client }: Addition): string => JSON.stringify([kind, at, name, client]);
 
 function putAway(me: Me): ReadonlySet<string> {
-  try {
-    const keys: unknown = JSON.parse(localStorage.getItem(placeOf(me)) ?? '[]');
-    return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
-  } catch {
-    return new Set();
-  }
+  const keys = valueOf(browserKeeps.read(placeOf(me)));
+  return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
 }
 
 const AdditionLine = ({ kind, name, at, client }: Addition) => (
@@ -40,7 +37,7 @@ export function AdditionsBanner() {
   if (shown.length === 0) return null;
   const putAllAway = (): void => {
     const keys = me.additions.map(keyOf);
-    localStorage.setItem(placeOf(me), JSON.stringify(keys));
+    browserKeeps.write(placeOf(me), JSON.stringify(keys));
     setAway(new Set(keys));
   };
   return (
