@@ -139,9 +139,9 @@ function UserTable({ users, onManage }: { users: readonly ListedUser[]; onManage
               {mappedRole !== 'none' && <Badge tone="good">{texts.byGroups(texts.roles[mappedRole])}</Badge>}
               {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
               {providerRefusedAt !== null && (
-                <Badge tone="bad">
-                  {texts.refused} <Time at={providerRefusedAt} />
-                </Badge>
+                <>
+                  <Badge tone="bad">{texts.refused}</Badge> <Time at={providerRefusedAt} />
+                </>
               )}
             </span>
           ),

@@ -33,4 +33,22 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await axe(page)).toEqual([]);
     expect(visited.faults).toEqual([]);
   });
+
+  test('has whom the provider refuses while keys of the person work, and nobody else', async () => {
+    const { muster, page, visited } = world;
+    const refused = page.getByRole('row', { name: /refused by the provider/ });
+    await openPage(page, muster, '/operator/users', /Signs in as/);
+    expect(await refused.count()).toBe(0);
+    await page.route('**/panel/v1/users', async (route) => {
+      const response = await route.fetch();
+      const { users } = (await response.json()) as { users: object[] };
+      const providerRefusedAt = new Date(Date.now() - 3_600_000).toISOString();
+      await route.fulfill({ response, json: { users: users.map((user) => ({ ...user, providerRefusedAt })) } });
+    });
+    await openPage(page, muster, '/operator/users', /Signs in as/);
+    await expect.poll(() => refused.count()).toBe(1);
+    expect(await refused.first().innerText()).toMatch(/refused by the provider\s+1 hour ago/);
+    expect(await axe(page)).toEqual([]);
+    expect(visited.faults).toEqual([]);
+  });
 });
