@@ -1,6 +1,7 @@
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { isExpiredKey, makersOf } from '../key-validity/key-expiry.ts';
+import { isRefused } from '../users/mapped-roles.ts';
 import type { LastUses, UsesByOwner } from './last-uses.ts';
 
 /** The credentials that a user has. Times are milliseconds since 1970; undefined where nothing was used. */
@@ -72,8 +73,9 @@ export function createCredentialList({ fleet, keyUses, personUses }: CredentialL
     add(tokens, usesByPerson, ['accessTokens', 'accessTokensLastUsedAt']);
     add(sessions, usesByPerson, ['sessions', 'sessionsLastUsedAt']);
     for (const [userId, summary] of summaries) {
-      const { providerRefusedAt } = memory.user(userId)?.record ?? {};
-      if (summary.apiKeys > 0) summaries.set(userId, { ...summary, providerRefusedAt });
+      const record = memory.user(userId)?.record;
+      if (summary.apiKeys === 0 || !record || !isRefused(record)) continue;
+      summaries.set(userId, { ...summary, providerRefusedAt: record.providerRefusedAt });
     }
     return summaries;
   };
@@ -81,7 +83,7 @@ export function createCredentialList({ fleet, keyUses, personUses }: CredentialL
 
 /** The number of users whom the provider refused while API keys that they made work: an operator decides on these. */
 export function refusedWithKeys(memory: FleetMemory): number {
-  const refused = Array.from(memory.users()).filter(({ record }) => record.providerRefusedAt !== undefined);
+  const refused = Array.from(memory.users()).filter(({ record }) => isRefused(record));
   if (refused.length === 0) return 0;
   const makers = new Set(keysOf(memory).flatMap(({ userIds }) => [...userIds]));
   return refused.filter(({ id }) => makers.has(id)).length;

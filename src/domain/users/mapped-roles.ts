@@ -56,9 +56,12 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
   return new Set(names as readonly string[]);
 }
 
+/** Whether the provider has refused the user since its last answer; an earlier version takes an answer and leaves it. */
+export const isRefused = ({ mapped, providerRefusedAt }: UserRecord): boolean =>
+  providerRefusedAt !== undefined && (mapped === undefined || mapped.at <= providerRefusedAt);
+
 /** The roles that the groups gave last; undefined where the provider has refused the user since. */
-export const rolesOf = ({ mapped, providerRefusedAt }: UserRecord): UserRecord['mapped'] =>
-  providerRefusedAt === undefined ? mapped : undefined;
+export const rolesOf = (record: UserRecord): UserRecord['mapped'] => (isRefused(record) ? undefined : record.mapped);
 
 /** Whether the groups give any role. */
 export const hasRoles = (mapped: MappedRoles | undefined): boolean =>

@@ -7,7 +7,7 @@ import { KEYS } from '../records/keys.ts';
 import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { isOwner, type Departure } from './made-keys.ts';
 import { tokensWithoutRole } from './made-tokens.ts';
-import { hasRoles, rolesTold, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { hasRoles, isRefused, rolesTold, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { operatorRight } from './roles.ts';
 import { hasIdentity, withoutRefusal, withRolesAt } from './user-state.ts';
 import { endings } from './users.ts';
@@ -19,7 +19,7 @@ import { endings } from './users.ts';
 
 /** Whether an answer of the provider says what the record has. */
 export const isKnown = ({ record }: UserEntry, mapped: MappedRoles): boolean =>
-  record.providerRefusedAt === undefined && sameRoles(record.mapped, mapped);
+  !isRefused(record) && sameRoles(record.mapped, mapped);
 
 /** The record with an answer of the provider, which lets the user in again; one that is known says nothing new. */
 export const withAnswer = (record: UserRecord, mapped: MappedRoles): UserRecord =>
@@ -128,12 +128,12 @@ export async function refusal(
 ): Promise<Departure<void> | Unchanged<void>> {
   const user = await reader.user(userId);
   if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
-  const { mapped, providerRefusedAt = at } = user.record;
+  const { mapped } = user.record;
   if (mapped?.at !== known?.at || mapped?.asked !== known?.asked) return { unchanged: undefined };
   const after: UserRecord = {
     ...withRolesAt(user.record, at, false),
     ...(mapped && { mapped: { ...mapped, asked } }),
-    providerRefusedAt,
+    ...(!isRefused(user.record) && { providerRefusedAt: at }),
   };
   const step: Step<void> = {
     accountId: OPERATOR_AUDIT,

@@ -18,6 +18,7 @@ import {
 import { RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, signing, type Signing } from '../../support/panel/signing.ts';
+import { expectUnchanged } from '../../../src/store/port.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { call } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -237,6 +238,22 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     expect([url.pathname, url.search]).toEqual(['/proved', '']);
     expect(await keyStatus(it.panel, apiKey)).toBe(401);
     expect((await meOf(it, browser.cookie(it.origin, cookie))).body).toMatchObject({ accounts: [{ role: 'viewer' }] });
+  });
+
+  test('has by a proof at the provider the refresh token that it gave', async () => {
+    await using it = await signing({ backend });
+    const cookie = `muster_${it.origin.port}`;
+    const { browser, token } = await it.signIn();
+    const sessionId = async (of: string | undefined): Promise<string> =>
+      ((await meOf(it, of)).body as { session: { sessionId: string } }).session.sessionId;
+    const refresh = await it.panel.store.get(KEYS.refresh(await sessionId(token)));
+    if (!refresh) throw new Error('The session has no refresh token.');
+    await it.panel.store.commit({
+      expect: [expectUnchanged(refresh)],
+      write: [{ remove: KEYS.refresh(await sessionId(token)) }],
+    });
+    await browser.go(`${it.origin.origin}/panel/v1/me/proof/provider`, ({ pathname }) => pathname === '/proved');
+    expect(await keepsToken(it, await sessionId(browser.cookie(it.origin, cookie)))).toBe(true);
   });
 
   test('loses by linking another identity what its groups do not give', async () => {

@@ -100,7 +100,7 @@ export const OFFBOARDED: readonly Mutant[] = [
   {
     name: 'an answer of the same roles leaves a user refused',
     file: TAKEN_ROLES,
-    search: 'record.providerRefusedAt === undefined && sameRoles(record.mapped, mapped)',
+    search: '!isRefused(record) && sameRoles(record.mapped, mapped)',
     replacement: 'sameRoles(record.mapped, mapped)',
     rule: 'A17: the next answer of the provider lets a refused user in.',
     caughtBy: [OFFBOARDING, RENEWALS],
@@ -108,9 +108,25 @@ export const OFFBOARDED: readonly Mutant[] = [
   {
     name: 'the groups give roles to a user whom the provider refuses',
     file: 'src/domain/users/mapped-roles.ts',
-    search: 'providerRefusedAt === undefined ? mapped : undefined;',
-    replacement: 'providerRefusedAt === undefined || providerRefusedAt > 0 ? mapped : undefined;',
+    search: '(isRefused(record) ? undefined : record.mapped)',
+    replacement: 'record.mapped',
     rule: 'A17: a refusal ends the roles that groups gave.',
+    caughtBy: [OFFBOARDING],
+  },
+  {
+    name: 'an answer that a replica of an earlier version took lets nobody in',
+    file: 'src/domain/users/mapped-roles.ts',
+    search: ' && (mapped === undefined || mapped.at <= providerRefusedAt);',
+    replacement: ';',
+    rule: 'A17: the next answer of the provider lets a refused user in.',
+    caughtBy: ['test/domain/users/mapped-roles.test.ts'],
+  },
+  {
+    name: 'a proof at the provider leaves its refresh token',
+    file: 'src/api/panel/request/renew-session.ts',
+    search: 'const token = given ?? (claimed',
+    replacement: 'const token = (claimed',
+    rule: 'P6: a proof at the provider counts as a sign-in there.',
     caughtBy: [OFFBOARDING],
   },
   {
