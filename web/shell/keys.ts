@@ -38,23 +38,30 @@ export function useKeys(lines: KeyLines, press: (key: string) => boolean): void 
   }, []);
 }
 
-let openSheet: () => void = () => undefined;
-/** @returns a function that ends it */
-export function onKeySheet(opens: () => void): () => void {
-  openSheet = opens;
-  return () => (openSheet = () => undefined);
+/** What the frame of every page opens. */
+interface Opens {
+  /** Shows what the keys of this page do. */
+  readonly sheet: () => void;
+  /** Searches pages, apps and accounts. */
+  readonly finder: () => void;
 }
 
-/** Shows what the keys of this page do. */
-export const showKeySheet = (): void => openSheet();
+let opens: Opens | undefined;
+/** @returns a function that ends it */
+export function onOpens(frame: Opens): () => void {
+  opens = frame;
+  return () => (opens = undefined);
+}
+
+export const showKeySheet = (): void => opens?.sheet();
 
 /** The keys of every page. */
 function pressAnywhere(key: string): boolean {
   if (key === '?') showKeySheet();
   else if (key === '/') {
     const search = document.querySelector<HTMLElement>('main [role=search] input');
-    search?.focus();
-    return search !== null;
+    if (search) search.focus();
+    else opens?.finder();
   } else return false;
   return true;
 }

@@ -137,15 +137,15 @@ export const collectorTest = {
   outcomes: {
     reached: 'Reached',
     'header-refused': 'The collector refused the header',
-    'not-reached': 'Not reached',
+    'not-reached': 'The collector was not reached',
     'tls-fault': 'TLS failed',
     'not-allowed': 'Not tried',
     withdrawn: 'Ended early',
   },
-  revision: (revision: number) => `Revision ${revision}.`,
+  revision: (revision: number) => `Tested with revision ${revision}.`,
   status: (status: number) => `The collector answered with the status ${status}.`,
   reasons: {
-    'name-not-found': 'Its name was not found.',
+    'name-not-found': 'DNS does not know the name of the endpoint.',
     'connection-refused': 'The connection was refused.',
     'no-route': 'There is no route to it.',
     'no-answer': 'No answer came within 5 seconds.',

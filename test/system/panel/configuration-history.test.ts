@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(action());
     await expect.poll(() => rows().first().innerText()).toMatch(/^3\s+current\s+restores 1/);
     expect(await stored(account)).toMatchObject({ endpoint: A, authHeaderSet: false });
-    expect(await page.getByLabel('Endpoint').inputValue()).toBe(A);
+    await expect.poll(() => page.getByLabel('Endpoint').inputValue()).toBe(A);
     expect(visited.faults).toEqual([]);
   });
 

@@ -23,11 +23,28 @@ function putAway(me: Me): ReadonlySet<string> {
   return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
 }
 
-const AdditionLine = ({ kind, name, at, client }: Addition) => (
+const AdditionLine = ({ kind, name, at, client, count }: Addition & { count: number }) => (
   <>
-    {texts.kinds[kind]} <Name>{name}</Name>, <Time at={at} />, {texts.from} {client}
+    {texts.kinds[kind]} <Name>{name}</Name>, {count > 1 && texts.times(count)} <Time at={at} />, {texts.from} {client}
   </>
 );
+
+interface Alike {
+  readonly newest: Addition;
+  readonly count: number;
+}
+
+/** Additions that differ by their time alone, as one; the oldest first. */
+function alike(additions: readonly Addition[]): readonly Alike[] {
+  const found = new Map<string, Alike>();
+  for (const newest of additions) {
+    const key = keyOf({ ...newest, at: '' });
+    const count = (found.get(key)?.count ?? 0) + 1;
+    found.delete(key);
+    found.set(key, { newest, count });
+  }
+  return [...found.values()];
+}
 
 /** What was added to the user's ways in, until they put it away. */
 export function AdditionsBanner() {
@@ -44,9 +61,9 @@ export function AdditionsBanner() {
     <div class="banner" role="status">
       <p>{texts.banner}</p>
       <ul>
-        {shown.map((one) => (
-          <li key={keyOf(one)}>
-            <AdditionLine {...one} />
+        {alike(shown).map(({ newest, count }) => (
+          <li key={keyOf(newest)}>
+            <AdditionLine {...newest} count={count} />
           </li>
         ))}
       </ul>
