@@ -14,7 +14,7 @@ import { runLoop, type Reconciler } from '../controller/loop.ts';
 import { KEY_USES_EVERY_MS, type LastUses } from '../domain/last-uses/last-uses.ts';
 import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
-import { refusedWithKeys } from '../domain/last-uses/credential-list.ts';
+import { refusedWithKeys } from '../domain/users/credential-list.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';

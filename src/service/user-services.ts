@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { createAccessTokens } from '../domain/access-tokens/access-tokens.ts';
 import type { LastUses } from '../domain/last-uses/last-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
-import { createCredentialList } from '../domain/last-uses/credential-list.ts';
+import { createCredentialList } from '../domain/users/credential-list.ts';
 import { createMadeKeyList } from '../domain/users/made-keys.ts';
 import { createLinks } from '../domain/users/links.ts';
 import { createMembers } from '../domain/users/members.ts';

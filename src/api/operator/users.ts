@@ -1,4 +1,4 @@
-import { NO_CREDENTIALS } from '../../domain/last-uses/credential-list.ts';
+import { NO_CREDENTIALS } from '../../domain/users/credential-list.ts';
 import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { ListedAccessToken } from '../../domain/users/made-tokens.ts';
 import type { MadeLink } from '../../domain/users/links.ts';

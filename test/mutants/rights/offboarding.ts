@@ -187,7 +187,7 @@ export const OFFBOARDED: readonly Mutant[] = [
   },
   {
     name: 'users without keys count as refused ones that have some',
-    file: 'src/domain/last-uses/credential-list.ts',
+    file: 'src/domain/users/credential-list.ts',
     search: 'return refused.filter(({ id }) => makers.has(id)).length;',
     replacement: 'return refused.filter(({ id }) => makers.size >= 0 && id).length;',
     rule: 'A17: an operator is told of refused users whose keys work.',

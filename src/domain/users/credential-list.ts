@@ -1,8 +1,8 @@
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { isExpiredKey, makersOf } from '../key-validity/key-expiry.ts';
-import { isRefused } from '../users/mapped-roles.ts';
-import type { LastUses, UsesByOwner } from './last-uses.ts';
+import { isRefused } from './mapped-roles.ts';
+import type { LastUses, UsesByOwner } from '../last-uses/last-uses.ts';
 
 /** The credentials that a user has. Times are milliseconds since 1970; undefined where nothing was used. */
 export interface CredentialSummary {
