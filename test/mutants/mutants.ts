@@ -12,6 +12,7 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
+import { OFFBOARDED } from './rights/offboarding.ts';
 import { PEOPLE_ROLES } from './rights/people-roles.ts';
 import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCESS_TOKENS,
   ...APPS,
   ...CALLERS,
+  ...OFFBOARDED,
   ...PEOPLE_ROLES,
   ...RESTRICTED_KEYS,
   ...DEVICES,

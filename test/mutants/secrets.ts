@@ -277,7 +277,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'the last use of a key goes back with the clock',
-    file: 'src/domain/last-uses/last-uses.ts',
+    file: 'src/domain/last-uses/uses.ts',
     search: '{ at: Math.max(at, before.at), calls',
     replacement: '{ at, calls',
     rule: 'A15: the last use never goes back.',

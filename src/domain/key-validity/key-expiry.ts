@@ -91,6 +91,14 @@ const workingOf = (record: ApiKeyRecord, now: number): readonly Pick<ApiKeyRecor
 export const isMadeBy = (record: ApiKeyRecord, userId: string, now: number): boolean =>
   workingOf(record, now).some(({ createdBy }) => createdBy === `user:${userId}`);
 
+/** A17: the users who know a secret by which the key works, from having made it. */
+export const makersOf = (record: ApiKeyRecord, now: number): ReadonlySet<string> =>
+  new Set(
+    workingOf(record, now).flatMap(({ createdBy = '' }) =>
+      createdBy.startsWith('user:') ? [createdBy.slice('user:'.length)] : [],
+    ),
+  );
+
 /** A17: whether a secret by which the key works was made by nobody who is known as a user. */
 export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
   workingOf(record, now).some(({ createdBy }) => createdBy?.startsWith('user:') !== true);

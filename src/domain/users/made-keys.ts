@@ -27,8 +27,8 @@ import { mappedNow } from './roles.ts';
  * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
  * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends.
  *
- * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
- * a person ends the membership, or disables or deletes the user.
+ * An answer of the provider without a group takes a role, too (taken-roles.ts); nobody is there then who could keep a
+ * key. Its silence and its refusals end roles, and no key (docs/adr/0081-offboarding.md).
  */
 
 const KEEPS_OWN =
@@ -61,6 +61,9 @@ interface Kept {
   readonly isJudged?: boolean;
 }
 
+/** Nobody is asked which API keys to keep: the provider takes the right. */
+export const NONE_KEPT: Kept = { ids: [] };
+
 /**
  * Commits a change, and ends the access tokens of a person without a role on their account, and the keys whose makers
  * lose their right by it, but for those that are kept, which the audit names.
@@ -71,13 +74,14 @@ export async function mutateEndingKeys<T>(
   deps: MutationDeps,
   origin: Origin,
   kept: Kept,
-  plan: (reader: FleetReader) => Promise<Departure<T> | Unchanged<T>>,
+  plan: (reader: FleetReader) => Promise<Departure<T> | LeadingStep<T> | Unchanged<T>>,
 ): Promise<T> {
   type Outcome = { readonly result: T } | 'more';
   for (;;) {
     const outcome = await mutate<Outcome>(deps, origin, async (reader) => {
       const departure = await plan(reader);
       if ('unchanged' in departure) return { unchanged: { result: departure.unchanged } };
+      if (!('step' in departure)) return { ...departure, result: { result: departure.result } };
       const { step, user, tokens } = departure;
       if (kept.ids.length > 0 && userOfActor(origin.actor) === user.id) throw new Refusal('conflict', KEEPS_OWN);
       const ending = await endingKeys(reader, departure, kept);
