@@ -3,13 +3,13 @@ import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
 import { DOCUMENT_NAMES } from '../src/api/openapi/apis.ts';
 import { documentOf } from '../src/api/openapi/document.ts';
+import { contractDocument } from './callers-table.ts';
 import { chartKeys } from './chart-keys.ts';
 import { chartReadme } from './chart-readme.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 import { apiDocument } from './operations-table.ts';
 import { architectureDocument } from './records-table.ts';
-import { contractDocument } from './roles-table.ts';
 
 interface GeneratedDocument {
   /** Relative to the root of the repository. */

@@ -171,6 +171,15 @@ const access = [
   ),
   lines(
     {
+      title: 'Refused by the provider, with API keys',
+      description: 'Users whom the provider of sign-ins refused, and whose API keys still work.',
+      unit: 'short',
+      alert: 'MusterRefusedUsersHoldKeys',
+    },
+    of(max(series('muster_users_refused_with_keys')), 'users'),
+  ),
+  lines(
+    {
       title: 'Failed secrets that are not in the audit',
       description: 'Entries that were dropped, since the store was too full.',
       unit: 'opm',

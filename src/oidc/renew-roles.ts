@@ -4,14 +4,17 @@ import type { FleetMemory } from '../domain/fleet/memory.ts';
 import type { SessionEntry, UserEntry } from '../domain/fleet/reader.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Origin } from '../domain/mutation/step.ts';
+import { BadRecord } from '../domain/records/codec.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { RefreshTokens } from '../domain/sessions/refresh-tokens.ts';
+import type { ClaimedToken, RefreshTokens } from '../domain/sessions/refresh-tokens.ts';
 import type { Sessions } from '../domain/sessions/sessions.ts';
 import { mappedRoles } from '../domain/users/mapped-roles.ts';
 import type { ProviderUsers } from '../domain/users/provider-users.ts';
+import { hasIdentity } from '../domain/users/user-state.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ProviderClient } from './provider-client.ts';
+import { StoreUnavailable } from '../store/port.ts';
 import { ProviderFault } from './provider-fault.ts';
 
 interface RenewRolesDeps {
@@ -20,7 +23,7 @@ interface RenewRolesDeps {
   readonly log: Log;
   readonly client: Pick<ProviderClient, 'renew'>;
   readonly refreshTokens: Pick<RefreshTokens, 'claim'>;
-  readonly providerUsers: Pick<ProviderUsers, 'renew'>;
+  readonly providerUsers: Pick<ProviderUsers, 'renew' | 'refuse'>;
   readonly sessions: Pick<Sessions, 'end'>;
   readonly groupsClaim: string;
   readonly groups: () => readonly GroupRule[];
@@ -38,7 +41,7 @@ const USERS_A_ROUND_MAX = 500;
 const TOGETHER_MAX = 8;
 const REQUEST_ID = 'mapped-roles';
 
-/** A user whose roles are old, with his sessions that began at the provider. */
+/** A user whose roles are old, with the sessions that began at the provider. */
 interface Due {
   readonly user: UserEntry;
   readonly sessions: readonly SessionEntry[];
@@ -46,26 +49,35 @@ interface Due {
 }
 
 /**
- * One round: the roles that groups give are computed anew with refresh tokens. Where that was not possible for an hour,
- * the sessions that began at the provider go. Every replica runs it; a token is claimed, since it may be good once.
- * @throws ProviderFault `unavailable` where the provider does not answer: the round ends, and is repeated
+ * One round: the roles that groups give are computed anew with refresh tokens. Where the provider refuses those of a
+ * user, all that acts as the user ends; where it was silent for an hour, the sessions that began there go. Every
+ * replica runs it; a token is claimed, since it may be good once.
+ * @throws ProviderFault `unavailable` or StoreUnavailable where they do not answer: the round is repeated
  */
 export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
     const due = dueUsers(await deps.fleet.whole(), deps.clock.now());
-    for (const one of due.filter(({ ageMs }) => ageMs > REMOVED_MS)) await ended(deps, one);
-    const renewable = due.filter(({ ageMs }) => ageMs <= REMOVED_MS);
-    let fault: unknown;
-    for (let start = 0; start < renewable.length && !signal.aborted; start += TOGETHER_MAX) {
-      const some = renewable.slice(start, start + TOGETHER_MAX);
-      const results = await Promise.allSettled(some.map((one) => renewed(deps, one)));
-      const failed = results.filter((result) => result.status === 'rejected');
-      fault ??= failed[0]?.reason;
-      // One user's fault holds up no other; where all fail, the provider is away.
-      if (failed.length === some.length) break;
+    let outage: unknown;
+    for (let start = 0; start < due.length && !signal.aborted; start += TOGETHER_MAX) {
+      const some = due.slice(start, start + TOGETHER_MAX);
+      const outages = await Promise.all(some.map((one) => outageAt(deps, one)));
+      outage ??= outages.find((one) => one !== undefined);
+      // Where all fail, the provider or the store is away.
+      if (!outages.includes(undefined)) break;
     }
-    if (fault !== undefined) throw fault;
+    if (outage !== undefined) throw outage;
   };
+}
+
+/** Looks after one user. @returns the outage that it met; any other fault is of this user, and holds up nobody else */
+async function outageAt(deps: RenewRolesDeps, one: Due): Promise<ProviderFault | StoreUnavailable | undefined> {
+  try {
+    await (one.ageMs > REMOVED_MS ? ended(deps, one) : renewed(deps, one));
+  } catch (error) {
+    if (error instanceof ProviderFault || error instanceof StoreUnavailable) return error;
+    deps.log.error({ err: error, userId: one.user.id }, 'the roles of a user could not be looked after');
+  }
+  return undefined;
 }
 
 /** The oldest roles first. */
@@ -86,37 +98,66 @@ const originOf = ({ clock }: RenewRolesDeps): Origin => ({
   deadline: clock.monotonic() + LIMITS.requestDeadlineMs,
 });
 
-/** The newest session first: its token is the likeliest to be good. */
+/** What the provider says to the token of a session; `nothing` where there is none, or its answer has no meaning. */
+type Said = 'accepts' | 'refuses' | 'busy' | 'nothing';
+
+/**
+ * Asks with the token of the newest session first, until one is accepted. A refused one ends its session; where none is
+ * accepted, the provider refuses the user. While another replica is at one of them, the next round tells.
+ */
 async function renewed(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
-  const byAge = [...sessions].sort((a, b) => b.record.createdAt - a.record.createdAt);
-  for (const session of byAge) if (await renewedBy(deps, user, session)) return;
+  const asked = await deps.fleet.revision();
+  const refused: SessionEntry[] = [];
+  let isAccepted = false;
+  for (const session of sessions.toSorted((a, b) => b.record.createdAt - a.record.createdAt)) {
+    const said = await saidOf(deps, user, session, asked);
+    if (said === 'busy') return;
+    if (said === 'refuses') refused.push(session);
+    isAccepted = said === 'accepts';
+    if (isAccepted) break;
+  }
+  const identity = refused.map(({ record }) => record.identity).find((one) => one && hasIdentity(user.record, one));
+  if (identity && !isAccepted) {
+    await deps.providerUsers.refuse(originOf(deps), user.id, { identity, known: user.record.mapped, asked });
+  }
+  await ended(deps, { user, sessions: refused });
 }
 
-async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: SessionEntry): Promise<boolean> {
+async function saidOf(deps: RenewRolesDeps, user: UserEntry, session: SessionEntry, asked: number): Promise<Said> {
   const { client, clock, log } = deps;
   const { identity } = session.record;
-  const claimed = identity ? await deps.refreshTokens.claim(session.id, clock.now()) : 'none';
-  if (!identity || typeof claimed === 'string') return claimed === 'busy';
+  const claimed = identity ? await claim(deps, session.id) : 'none';
+  if (!identity || typeof claimed === 'string') return claimed === 'busy' ? 'busy' : 'nothing';
   try {
-    const asked = await deps.fleet.revision();
     const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
     const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups(), { at: clock.now(), asked });
-    if (typeof mapped === 'string') {
+    if (typeof mapped === 'string')
       log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
-      return false;
-    }
-    await deps.providerUsers.renew(originOf(deps), user.id, { identity, mapped });
-    return true;
+    else await deps.providerUsers.renew(originOf(deps), user.id, { identity, mapped });
+    return 'accepts';
   } catch (error) {
     if (!(error instanceof ProviderFault) || error.reason === 'unavailable') throw error;
     log.info({ err: error, userId: user.id }, 'the roles of a user could not be renewed');
-    if (error.isFinal) await claimed.drop();
-    return false;
+    return error.isFinal ? 'refuses' : 'nothing';
   }
 }
 
-async function ended(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
+/** @throws StoreUnavailable; ConfigurationFault */
+async function claim(
+  { refreshTokens, clock, log }: RenewRolesDeps,
+  sessionId: string,
+): Promise<ClaimedToken | 'none' | 'busy'> {
+  try {
+    return await refreshTokens.claim(sessionId, clock.now());
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    log.warn({ err: error }, 'a refresh token is damaged and counts as none');
+    return 'none';
+  }
+}
+
+async function ended(deps: RenewRolesDeps, { user, sessions }: Omit<Due, 'ageMs'>): Promise<void> {
   for (const { id } of sessions) {
     await deps.sessions.end(originOf(deps), user.id, id).catch((error: unknown) => {
       // Another replica was faster.

@@ -14,6 +14,7 @@ import { runLoop, type Reconciler } from '../controller/loop.ts';
 import { KEY_USES_EVERY_MS, type LastUses } from '../domain/last-uses/last-uses.ts';
 import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
+import { refusedWithKeys } from '../domain/users/credential-list.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
@@ -234,6 +235,7 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
   const { memory } = core.fleet;
   metrics.accountCount(() => memory.accountCount);
   metrics.appCount(() => memory.appCount);
+  metrics.usersRefusedWithKeys(() => refusedWithKeys(memory));
   metrics.heldPolls(() => heldPolls.count);
   metrics.requestsInFlight(() => inFlightOf(listeners).map(([listener, count]) => [{ listener }, count]));
   metrics.storeFullness(() => store.fullness());

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { createAccessTokens } from '../domain/access-tokens/access-tokens.ts';
 import type { LastUses } from '../domain/last-uses/last-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
+import { createCredentialList } from '../domain/users/credential-list.ts';
 import { createMadeKeyList } from '../domain/users/made-keys.ts';
 import { createLinks } from '../domain/users/links.ts';
 import { createMembers } from '../domain/users/members.ts';
@@ -12,8 +13,8 @@ import { createNewcomers, createUsers, type UserDeps } from '../domain/users/use
 export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
-  keyUses: Pick<LastUses, 'usesAndCalls'>,
-  tokenUses: Pick<LastUses, 'used' | 'lastUses'>,
+  keyUses: Pick<LastUses, 'usesAndCalls' | 'usesOfMany'>,
+  personUses: Pick<LastUses, 'used' | 'lastUses' | 'usesOfMany'>,
 ) {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
@@ -22,8 +23,9 @@ export function createUserServices(
     userDeletion: createUserDeletion(deps),
     members: createMembers(deps),
     links: createLinks(deps),
-    madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses, tokenUses }),
-    accessTokens: createAccessTokens({ ...mutations, uses: tokenUses }),
+    madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses, tokenUses: personUses }),
+    accessTokens: createAccessTokens({ ...mutations, uses: personUses }),
+    credentials: createCredentialList({ fleet: deps.fleet, keyUses, personUses }),
     userDeps: deps,
   };
 }

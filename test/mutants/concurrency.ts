@@ -100,7 +100,7 @@ export const CONCURRENCY: readonly Mutant[] = [
   },
   {
     name: 'a link for the first operator is used beside somebody whom the groups make an operator',
-    file: 'src/domain/users/provider-users.ts',
+    file: 'src/domain/users/taken-roles.ts',
     search: 'mapped.operator && record.mapped?.operator !== true ? [',
     replacement: 'mapped.operator && record.mapped?.operator !== true && record.name === undefined ? [',
     rule: 'P7: the link of the first operator is good until there is one.',

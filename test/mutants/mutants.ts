@@ -1,4 +1,5 @@
 import { ACCESS_TOKENS } from './rights/access-tokens.ts';
+import { CALLERS } from './rights/callers.ts';
 import { APPS } from './apps.ts';
 import { CLIENTS } from './clients.ts';
 import { CONCURRENCY } from './concurrency.ts';
@@ -11,6 +12,7 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
+import { OFFBOARDED } from './rights/offboarding.ts';
 import { PEOPLE_ROLES } from './rights/people-roles.ts';
 import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
@@ -23,6 +25,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...RATE,
   ...ACCESS_TOKENS,
   ...APPS,
+  ...CALLERS,
+  ...OFFBOARDED,
   ...PEOPLE_ROLES,
   ...RESTRICTED_KEYS,
   ...DEVICES,

@@ -277,7 +277,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'the last use of a key goes back with the clock',
-    file: 'src/domain/last-uses/last-uses.ts',
+    file: 'src/domain/last-uses/uses.ts',
     search: '{ at: Math.max(at, before.at), calls',
     replacement: '{ at, calls',
     rule: 'A15: the last use never goes back.',
@@ -345,7 +345,7 @@ export const SECRETS: readonly Mutant[] = [
     search: 'if (right === undefined) {',
     replacement: 'if (right === undefined && Object.keys(rights).length > 0) {',
     rule: 'CONTRACT#operator-roles: one that names none is for operator alone.',
-    caughtBy: ['test/api/contract/operator/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'a role gives any field beside the one that it may',
@@ -353,7 +353,7 @@ export const SECRETS: readonly Mutant[] = [
     search: 'return given.every(',
     replacement: 'return given.some(',
     rule: 'CONTRACT#operator-roles: where a role may give some fields alone.',
-    caughtBy: ['test/api/contract/operator/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/partial.test.ts'],
   },
   {
     name: 'support enables what it may disable',
@@ -361,7 +361,7 @@ export const SECRETS: readonly Mutant[] = [
     search: 'field.field === name && field.is === value',
     replacement: 'field.field === name && (field.is === value || value === false)',
     rule: 'CONTRACT#operator-roles: support enables nothing again.',
-    caughtBy: ['test/api/contract/operator/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/partial.test.ts'],
   },
   {
     name: 'the audit does not tell the role of a token',
@@ -377,7 +377,7 @@ export const SECRETS: readonly Mutant[] = [
     search: 'roles: { support: true },',
     replacement: 'roles: { support: true, auditor: true },',
     rule: 'CONTRACT#operator-roles: the table.',
-    caughtBy: ['test/api/contract/operator/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'every operator token scrapes',

@@ -5,7 +5,7 @@ import type { AuditVerification } from '../../src/api/contract/operator/audit.ts
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
-import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
+import type { ListedUser, MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { ListedAccessToken } from '../../src/api/contract/operator/listed-token.ts';
 import type { MadeAccessToken } from '../../src/api/contract/panel/access-tokens/operations.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
@@ -45,6 +45,7 @@ export type {
   Link,
   ListedAccessToken,
   ListedApiKey,
+  ListedUser,
   MadeAccessToken,
   MadeApiKeys,
   MadeLink,

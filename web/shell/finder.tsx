@@ -3,13 +3,14 @@ import { account, operator } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { common } from '../text/common.ts';
-import { finder as texts } from '../text/navigation.ts';
+import { finder as texts, userMenu } from '../text/navigation.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Name } from '../ui/page.tsx';
 import { ACCOUNT_PLACES, OPERATOR_PLACES, isPageOpen } from './places.ts';
-import { pathOfAccount, pathOfApp, pathOfOperator } from './router.ts';
+import { pathOfAccount, pathOfApp, pathOfApps, pathOfOperator } from './router.ts';
 import { isOpenTo, useIsOwner } from './rights.ts';
 import { useSession } from './session.tsx';
+import { showTheme, THEMES } from './theme.ts';
 
 /* The search over accounts, pages, actions and apps, by the keyboard alone if one likes. */
 
@@ -19,6 +20,8 @@ interface Found {
   /** What tells it from another of the same name. */
   readonly id?: string;
   readonly to: string;
+  /** Done in the place of going to a page. */
+  readonly act?: () => void;
 }
 
 const keyOf = ({ group, to }: Found): string => `${group} ${to}`;
@@ -51,9 +54,9 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [at, found]);
-  const choose = ({ to }: Found): void => {
+  const choose = ({ to, act = () => go(to) }: Found): void => {
     onClose();
-    go(to);
+    act();
   };
   const press = (event: KeyboardEvent): void => {
     // Enter ends a word of an input method, and the arrows choose one.
@@ -110,7 +113,9 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
             ? texts.begin
             : isSearching
               ? common.loading
-              : texts.nothing}
+              : accountsOnly
+                ? texts.nothing
+                : texts.nothingHint}
       </p>
     </Dialog>
   );
@@ -125,7 +130,7 @@ interface FoundSoFar {
 }
 
 function useFound(text: string, accountId: string | undefined, accountsOnly: boolean): FoundSoFar {
-  const { me } = useSession();
+  const { me, signOut } = useSession();
   const { groups } = texts;
   const isOwner = useIsOwner(accountId ?? '');
   const mayFind = isOpenTo(me, 'findAccounts');
@@ -147,6 +152,9 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
             name,
             to: pathOfAccount(accountId, page),
           })),
+          ...(isPageOpen(me, { page: 'apps', accountId })
+            ? [{ group: groups.page, name: texts.failed, to: pathOfApps(accountId, { configuration: 'failed' }) }]
+            : []),
           ...(isOwner
             ? texts.actions.map(([page, what, name]) => ({
                 group: groups.action,
@@ -162,7 +170,18 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
           name,
           to: pathOfOperator(page),
         })),
-    accountsOnly ? [] : [{ group: groups.page, name: texts.me, to: '/me' }],
+    accountsOnly
+      ? []
+      : [
+          { group: groups.page, name: texts.me, to: '/me' },
+          ...THEMES.map((theme) => ({
+            group: groups.action,
+            name: texts.theme(userMenu.themes[theme]),
+            to: theme,
+            act: () => void showTheme(theme),
+          })),
+          { group: groups.action, name: userMenu.signOut, to: 'sign-out', act: signOut },
+        ],
     [...accounts].map(([id, name]) => ({ group: groups.account, name, id, to: pathOfAccount(id) })),
     accountId === undefined || text === ''
       ? []

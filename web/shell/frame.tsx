@@ -7,7 +7,7 @@ import { Icon, Mark } from '../ui/icons.tsx';
 import { Name } from '../ui/page.tsx';
 import { AccountName, useAccountName } from './account-name.tsx';
 import { Finder, KeySheet } from './lazy.tsx';
-import { onKeySheet } from './keys.ts';
+import { onOpens } from './keys.ts';
 import { Link } from './link.tsx';
 import { Offline } from './offline.tsx';
 import { ACCOUNT_PLACES, OPERATOR_PLACES, isPageOpen } from './places.ts';
@@ -33,14 +33,15 @@ export function Frame({
   const [isOpen, setOpen] = useState(false);
   const [finder, setFinder] = useState<{ readonly accountsOnly: boolean }>();
   const [isSheetOpen, setSheetOpen] = useState(false);
-  useLayoutEffect(() => onKeySheet(() => setSheetOpen(true)), []);
+  const find = (): void => setFinder({ accountsOnly: false });
+  useLayoutEffect(() => onOpens({ sheet: () => setSheetOpen(true), finder: find }), []);
   useEffect(() => {
     const listener = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;
       event.preventDefault();
       // A dialog that asks for something is answered first.
-      if (!document.querySelector('dialog[open]')) setFinder({ accountsOnly: false });
+      if (!document.querySelector('dialog[open]')) find();
     };
     addEventListener('keydown', listener);
     return () => removeEventListener('keydown', listener);
@@ -87,7 +88,7 @@ export function Frame({
           {(accountId !== undefined || isOpenTo(me, 'findAccounts')) && (
             <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
           )}
-          <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
+          <Button kind="quiet" icon="search" onClick={find}>
             {navigation.find} <kbd>Ctrl K</kbd>
           </Button>
         </section>

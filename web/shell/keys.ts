@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { browserKeeps } from '../ui/kept.ts';
 
 /* Single keys that do something on a page, outside of fields and dialogs. */
 
@@ -15,11 +16,10 @@ const OFF = 'muster-single-keys-off';
 const held = new Set<{ current: Keys }>();
 
 /** Those who speak to their computer turn single keys off, in this browser (WCAG 2.1.4). */
-export const areKeysOn = (): boolean => localStorage.getItem(OFF) === null;
+export const areKeysOn = (): boolean => browserKeeps.read(OFF) === undefined;
 
 export function turnKeys(isOn: boolean): void {
-  if (isOn) localStorage.removeItem(OFF);
-  else localStorage.setItem(OFF, '1');
+  browserKeeps.write(OFF, isOn ? undefined : '1');
 }
 
 /** What the keys of this page do. */
@@ -38,23 +38,30 @@ export function useKeys(lines: KeyLines, press: (key: string) => boolean): void 
   }, []);
 }
 
-let openSheet: () => void = () => undefined;
-/** @returns a function that ends it */
-export function onKeySheet(opens: () => void): () => void {
-  openSheet = opens;
-  return () => (openSheet = () => undefined);
+/** What the frame of every page opens. */
+interface Opens {
+  /** Shows what the keys of this page do. */
+  readonly sheet: () => void;
+  /** Searches pages, apps and accounts. */
+  readonly finder: () => void;
 }
 
-/** Shows what the keys of this page do. */
-export const showKeySheet = (): void => openSheet();
+let opens: Opens | undefined;
+/** @returns a function that ends it */
+export function onOpens(frame: Opens): () => void {
+  opens = frame;
+  return () => (opens = undefined);
+}
+
+export const showKeySheet = (): void => opens?.sheet();
 
 /** The keys of every page. */
 function pressAnywhere(key: string): boolean {
   if (key === '?') showKeySheet();
   else if (key === '/') {
     const search = document.querySelector<HTMLElement>('main [role=search] input');
-    search?.focus();
-    return search !== null;
+    if (search) search.focus();
+    else opens?.finder();
   } else return false;
   return true;
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Finder as FinderComponent } from './finder.tsx';
 import type { KeySheet as KeySheetComponent } from './key-sheet.tsx';
 import { common } from '../text/common.ts';
+import { navigation } from '../text/navigation.ts';
 import { useSession } from './session.tsx';
 import { isUpdated, reloadUpdated } from './update.ts';
 
@@ -18,10 +19,11 @@ function lazily<Props extends { readonly onClose: () => void }>(
       load().then(
         (component) => setLoaded(() => component),
         async () => {
-          if (await isUpdated()) return reloadUpdated();
+          const updated = await isUpdated();
+          if (updated && reloadUpdated()) return;
           // Closed, it can be opened again.
           props.onClose();
-          say(common.failed.title);
+          say(updated ? navigation.reload : common.failed.title);
         },
       );
     }, []);

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
 import { isReachable, noteReached, onReachable } from '../api/reachable.ts';
 import { common } from '../text/common.ts';
+import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { NoAccount } from '../pages/home.tsx';
 import { OverviewPage } from '../pages/overview.tsx';
@@ -54,7 +55,7 @@ export function CurrentPage({ route }: { route: Route }) {
         if (!(error instanceof TypeError)) return isWanted && setLoaded({ page, error });
         return isUpdated().then((updated) => {
           if (!isWanted) return;
-          if (updated) return reloadUpdated();
+          if (updated) return reloadUpdated() || setLoaded({ page, error: new Error(navigation.reload) });
           noteReached(false);
           setLoaded({ page, error: new Unreachable() });
         });

@@ -1,4 +1,5 @@
 import { currentAddress, letGo } from '../address/address.ts';
+import { tabKeeps, valueOf } from '../ui/kept.ts';
 import { routeOf } from './router.ts';
 
 /*
@@ -17,18 +18,14 @@ export function leave(why: Why, to = '/sign-in'): void {
   const page = why === 'signed-out' ? '' : query === '' ? path : `${path}?${query}`;
   // The first address alone asks for no page: there is nothing to say of it.
   if (why === 'asked' && NO_RETURN.has(routeOf(path).page)) forgetReturn();
-  else sessionStorage.setItem(PLACE, JSON.stringify({ why, page }));
+  else tabKeeps.write(PLACE, JSON.stringify({ why, page }));
   letGo();
   location.replace(to);
 }
 
 function left(): { readonly why: Why | undefined; readonly page: string } {
-  try {
-    const { why, page } = JSON.parse(sessionStorage.getItem(PLACE) ?? '{}') as { why?: Why; page?: unknown };
-    return { why, page: typeof page === 'string' ? page : '' };
-  } catch {
-    return { why: undefined, page: '' };
-  }
+  const { why, page } = (valueOf(tabKeeps.read(PLACE)) ?? {}) as { why?: Why; page?: unknown };
+  return { why, page: typeof page === 'string' ? page : '' };
 }
 
 export const whyLeft = (): Why | undefined => left().why;
@@ -36,12 +33,12 @@ export const whyLeft = (): Why | undefined => left().why;
 const NO_RETURN = new Set(['home', 'unknown', 'sign-in', 'link', 'proved']);
 
 /** Forgets it: the person is signed in, and has gone on by another way. */
-export const forgetReturn = (): void => sessionStorage.removeItem(PLACE);
+export const forgetReturn = (): boolean => tabKeeps.write(PLACE, undefined);
 
 /** The page that was left, once; undefined where there is none. */
 export function takeReturn(): string | undefined {
   const { page } = left();
-  sessionStorage.removeItem(PLACE);
+  forgetReturn();
   const { page: name } = routeOf(page.split('?', 1)[0] ?? '');
   return NO_RETURN.has(name) ? undefined : page;
 }

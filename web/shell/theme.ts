@@ -23,6 +23,9 @@ export function showTheme(chosen?: Theme): Theme {
   return theme;
 }
 
+export const shownTheme = (): Theme =>
+  THEMES.find((one) => one === document.documentElement.dataset['theme']) ?? 'system';
+
 /** Another tab has chosen: this one follows. */
 export const followTheme = (): void => addEventListener('storage', () => showTheme());
 

@@ -1,3 +1,5 @@
+import { tabKeeps } from '../ui/kept.ts';
+
 /* Another version of the service under an open page: its files have other names. */
 
 /** When this tab was last loaded anew for another version, and whether its person was told. */
@@ -6,7 +8,7 @@ const TOLD = ' told';
 /** Behind a balancer the first page and its files may come from replicas of two versions for a while. */
 const AGAIN_MS = 30_000;
 
-const reloadedAt = (): number => Number.parseInt(sessionStorage.getItem(RELOADED) ?? '0', 10);
+const reloadedAt = (): number => Number.parseInt(tabKeeps.read(RELOADED) ?? '0', 10);
 
 /** Whether the service answers, and its first page leads to other files than the one that is open. */
 export async function isUpdated(): Promise<boolean> {
@@ -20,15 +22,20 @@ export async function isUpdated(): Promise<boolean> {
   }
 }
 
-export function reloadUpdated(): void {
-  sessionStorage.setItem(RELOADED, String(Date.now()));
-  location.reload();
+/**
+ * Loads this page anew for another version. A tab that cannot keep when it did so might never end: its person does it.
+ * @returns whether it is loaded anew
+ */
+export function reloadUpdated(): boolean {
+  const isKept = tabKeeps.write(RELOADED, String(Date.now()));
+  if (isKept) location.reload();
+  return isKept;
 }
 
 /** Whether this page was loaded anew for another version; told once. */
 export function takeUpdated(): boolean {
-  const kept = sessionStorage.getItem(RELOADED);
-  if (kept === null || kept.endsWith(TOLD)) return false;
-  sessionStorage.setItem(RELOADED, `${kept}${TOLD}`);
+  const kept = tabKeeps.read(RELOADED);
+  if (kept === undefined || kept.endsWith(TOLD)) return false;
+  tabKeeps.write(RELOADED, `${kept}${TOLD}`);
   return true;
 }

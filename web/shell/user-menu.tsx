@@ -6,7 +6,7 @@ import { showKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
 import type { Route } from './router.ts';
 import { useSession } from './session.tsx';
-import { showTheme, THEMES } from './theme.ts';
+import { onColours, showTheme, shownTheme, THEMES } from './theme.ts';
 
 /** The entries that belong to the person and not to a page, at the foot of the navigation. */
 export function UserMenu({ route }: { route: Route }) {
@@ -90,14 +90,16 @@ function Entries({ current, onDone }: { current: boolean; onDone: () => void }) 
 }
 
 function ThemeChoice() {
-  const [theme, setTheme] = useState(() => showTheme());
+  const [theme, setTheme] = useState(shownTheme);
+  // It is chosen by the search, too, and in another tab.
+  useEffect(() => onColours(() => setTheme(shownTheme())), []);
   const name = useId();
   return (
     <fieldset class="theme">
       <legend class="heard">{texts.theme}</legend>
       {THEMES.map((one) => (
         <label key={one}>
-          <input type="radio" name={name} checked={one === theme} onChange={() => setTheme(showTheme(one))} />
+          <input type="radio" name={name} checked={one === theme} onChange={() => showTheme(one)} />
           {texts.themes[one]}
         </label>
       ))}

@@ -50,7 +50,6 @@ export const apps = {
   managedMany: (count: number) =>
     `${count === 1 ? 'A FleetApp manages one' : `FleetApps manage ${formatCount(count)}`} of them: change that in Kubernetes, or its resource says ChangedOutside.`,
   progress: (through: number, all: number) => `${formatCount(through)} of ${formatCount(all)} processed`,
-  stop: 'Stop',
   failedSome: (count: number) =>
     count === 1
       ? '1 app is not changed. It is still chosen: try again.'
@@ -87,7 +86,6 @@ export const apps = {
     nameHint: 'With {n} in it, each app gets its number. Names are for people and need not be unique.',
     preview: (first: string, last: string) => `From “${first}” to “${last}”.`,
     create: 'Create',
-    creating: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)} created`,
     created: (count: number) => (count === 1 ? 'The app is created' : `${formatCount(count)} apps are created`),
     kept: 'Done',
     retry: 'Create the rest',

@@ -9,7 +9,7 @@ type ActionGroup<Action = MutationAction> = Action extends `${infer Kind}.${stri
 /** The rights of a key of less access. */
 const ACCESS: Readonly<Record<string, string>> = {
   full: 'full access',
-  read: 'read access alone',
+  read: 'read only',
   enroll: 'may only add daemons',
 };
 
@@ -95,7 +95,6 @@ export const audit = {
   /** What an entry tells beside who and what it is about, in words where the name of the field is not one. */
   fields: {
     authHeader: 'header',
-    countsAt: 'counts at',
     newUser: 'a new user',
   } as Readonly<Record<string, string>>,
   /** Details that are no name with a value; an empty text says nothing. */
@@ -109,6 +108,7 @@ export const audit = {
     access: (value) => ACCESS[String(value)] ?? `access ${String(value)}`,
     allowedCidrs: (value) => (value === '' ? 'from any address' : `only from ${String(value)}`),
     expiresAt: (value) => `expires ${formatInstant(String(value))}`,
+    countsAt: (value) => `counts from ${formatInstant(String(value))}`,
   } satisfies Readonly<Record<string, (value: unknown) => string>> as Readonly<
     Record<string, ((value: unknown) => string) | undefined>
   >,

@@ -5,6 +5,7 @@ import { formatCount } from './format.ts';
 
 export const common = {
   product: 'Muster',
+  stop: 'Stop',
   cancel: 'Cancel',
   close: 'Close',
   retry: 'Try again',

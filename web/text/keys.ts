@@ -40,7 +40,7 @@ export const keys = {
   usedLast: 'Last used:',
   endingAllSays: 'These API keys end with it. An operator may let some go on.',
   endingOwnSays:
-    'These API keys end with your right. Ask another owner or an operator to end it where some must go on.',
+    'These API keys end together with your role. If some must go on, ask another owner or an operator to end it.',
   endingSays: 'These API keys end with the right of the person who made them. Mark those that go on.',
   formerEnds: 'The previous secret alone ends: somebody else has rotated the key.',
   ofNobodyKnown: 'Nobody knows who made these keys. They go on; revoke them on the page of keys.',
@@ -49,6 +49,7 @@ export const keys = {
     title: 'Create an API key',
     name: 'Name',
     nameHint: 'For people, such as the program that will use it.',
+    endsWith: 'The key ends when you lose your role in this account, unless whoever takes it lets the key go on.',
     expires: 'Expires',
     expiryOptions: { never: 'Never', '30': 'In 30 days', '90': 'In 90 days', '365': 'In a year', date: 'On a date' },
     date: 'Date',

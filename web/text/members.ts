@@ -4,7 +4,7 @@ import { isolated } from '../../src/text/shown-name.ts';
 
 export const members = {
   title: 'Members',
-  lead: 'Who may open this account in the panel. Owners may change it, viewers may look at it. Of two roles the higher one holds.',
+  lead: 'Who may open this account in the panel. Owners may change it, viewers may look at it. Somebody with two roles has the higher one.',
   invite: 'Invite somebody',
   caption: 'Members of the account',
   columns: {

@@ -27,6 +27,7 @@ export const navigation = {
   reference: 'API reference',
   places: 'Account in use',
   updated: 'Muster was updated, and the page was loaded again.',
+  reload: 'Muster was updated. Reload the page.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
 };
@@ -58,12 +59,13 @@ export const leaving = {
 
 export const finder = {
   label: 'Search',
-  hint: 'A page, an app, an account, or what you want to do',
+  hint: 'A page, an app, an account or an action',
   accounts: 'Switch account',
   accountsHint: 'The name of the account',
   results: 'Results',
   begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
+  nothingHint: 'Nothing fits. Type a part of the name of a page, an app, an account or an action.',
   count: (shown: number, all: number) =>
     shown < all
       ? `first ${formatCount(shown)} of ${formatCount(all)} results`
@@ -71,6 +73,8 @@ export const finder = {
         ? '1 result'
         : `${formatCount(all)} results`,
   me: 'Your profile',
+  failed: 'Daemons that could not apply the configuration',
+  theme: (name: string) => `Theme: ${name}`,
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */
   actions: [
@@ -85,9 +89,9 @@ export const keySheet = {
   title: 'Keys',
   always: [
     ['Ctrl K', 'search pages, apps and accounts, or do something'],
-    ['/', 'go to the search of this page'],
+    ['/', 'go to the search of this page, or search everything'],
     ['?', 'this help'],
   ] as const,
   on: 'Single keys work in this browser',
-  onHint: 'Turn them off where you speak to your computer, or press keys by accident. Every key has a button.',
+  onHint: 'Turn them off if you use speech input or press keys by accident. Everything can be done without them.',
 };

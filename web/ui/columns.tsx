@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { columnsMenu as texts } from '../text/columns.ts';
 import type { Column } from './column.ts';
 import { Button, Check } from './controls.tsx';
-import { readKept, writeKept } from './kept.ts';
+import { browserKeeps } from './kept.ts';
 import { Popover } from './popover.tsx';
 import { orderName } from './table-order.ts';
 
@@ -10,6 +10,17 @@ import { orderName } from './table-order.ts';
  * The columns that a person wants of a table. They are a matter of the person's screen, so that the browser keeps them
  * and the address does not: a link shows the columns of whoever opens it.
  */
+
+const nameOf = (table: string): string => `muster-columns-${table}`;
+
+/** Longer texts are of another program. */
+const KEPT_MAX = 2000;
+
+const keptColumns = (table: string): readonly string[] =>
+  (browserKeeps.read(nameOf(table)) ?? '')
+    .slice(0, KEPT_MAX)
+    .split(' ')
+    .filter((name) => name !== '');
 
 /** A table with more columns than these lets one choose. */
 export const COLUMNS_FEW = 5;
@@ -30,7 +41,7 @@ const isFixed = ({ names, unseen }: Column<never>): boolean => names === true ||
 
 /** The chosen columns of a table, from its name in the storage of the browser; all of them without a name. */
 export function useColumns<Row>(table: string | undefined, columns: readonly Column<Row>[]): ChosenColumns<Row> {
-  const [kept, setKept] = useState(() => (table === undefined ? undefined : readKept(table)));
+  const [kept, setKept] = useState(() => (table === undefined ? undefined : keptColumns(table)));
   // Only the differences from the columns of the first time are kept: a column that is new is shown.
   const isShown = useMemo(() => {
     const differs = new Set(kept);
@@ -40,7 +51,7 @@ export function useColumns<Row>(table: string | undefined, columns: readonly Col
   const shown = useMemo(() => columns.filter(isShown), [columns, isShown]);
   const store = (next: readonly string[]): void => {
     setKept(next);
-    if (table !== undefined) writeKept(table, next);
+    if (table !== undefined) browserKeeps.write(nameOf(table), next.length === 0 ? undefined : next.join(' '));
   };
   const show = (column: Column<Row>, wanted: boolean): void => {
     const name = orderName(column.name);

@@ -54,17 +54,31 @@ interface FormEndProps {
   readonly stays?: boolean;
   readonly kind?: 'primary' | 'danger primary';
   readonly onCancel: () => void;
+  /** While it is sent: lets what is under way come to its end, and begins nothing more. */
+  readonly onStop?: (() => void) | undefined;
   readonly children: ComponentChildren;
 }
 
 /** The end of a form in a dialog: what went wrong, the way out, and the button that sends it. */
-export const FormEnd = ({ error, busy = false, stays = false, kind = 'primary', onCancel, children }: FormEndProps) => (
+export const FormEnd = ({
+  error,
+  busy = false,
+  stays = false,
+  kind = 'primary',
+  onCancel,
+  onStop,
+  children,
+}: FormEndProps) => (
   <>
     <Problem error={error} />
     <div class="actions">
-      <Button data-safest disabled={stays && busy} onClick={onCancel}>
-        {common.cancel}
-      </Button>
+      {busy && onStop ? (
+        <Button onClick={onStop}>{common.stop}</Button>
+      ) : (
+        <Button data-safest disabled={stays && busy} onClick={onCancel}>
+          {common.cancel}
+        </Button>
+      )}
       <Button type="submit" kind={kind} busy={busy}>
         {children}
       </Button>

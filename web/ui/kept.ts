@@ -1,24 +1,49 @@
-/* Settings of a person for this browser alone. A storage that is full, or that the browser forbids, keeps nothing. */
+/*
+ * Texts that the browser keeps for a person, or the tab for a visit. Where the browser forbids the storage, or it is
+ * full, a text holds until the page is loaded again.
+ */
 
-const PREFIX = 'muster-columns-';
-/** Longer texts are none of ours. */
-const KEPT_MAX = 2000;
-
-/** The names that are kept under a key; undefined where there are none. */
-export function readKept(key: string): readonly string[] | undefined {
-  try {
-    const text = localStorage.getItem(PREFIX + key);
-    return text === null || text.length > KEPT_MAX ? undefined : text.split(' ').filter((name) => name !== '');
-  } catch {
-    return undefined;
-  }
+interface Kept {
+  /** The text of a name; undefined where there is none. */
+  readonly read: (name: string) => string | undefined;
+  /** @param text undefined forgets the name @returns whether the text outlasts the page */
+  readonly write: (name: string, text: string | undefined) => boolean;
 }
 
-export function writeKept(key: string, names: readonly string[]): void {
+/** @param storage throws where the browser forbids it */
+function keptIn(storage: () => Storage): Kept {
+  const unkept = new Map<string, string | undefined>();
+  return {
+    read(name) {
+      if (unkept.has(name)) return unkept.get(name);
+      try {
+        return storage().getItem(name) ?? undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    write(name, text) {
+      try {
+        if (text === undefined) storage().removeItem(name);
+        else storage().setItem(name, text);
+        unkept.delete(name);
+        return true;
+      } catch {
+        unkept.set(name, text);
+        return false;
+      }
+    },
+  };
+}
+
+export const browserKeeps = keptIn(() => localStorage);
+export const tabKeeps = keptIn(() => sessionStorage);
+
+/** The JSON value of a text that another program may have written; undefined where it is none. */
+export function valueOf(text: string | undefined): unknown {
   try {
-    if (names.length === 0) localStorage.removeItem(PREFIX + key);
-    else localStorage.setItem(PREFIX + key, names.join(' '));
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    // The choice holds for this visit.
+    return undefined;
   }
 }

@@ -14,6 +14,7 @@ import type { Rollouts } from '../../domain/rollouts/rollouts.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { Recoveries } from '../../domain/resource-bindings/recoveries.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
+import type { ListCredentials } from '../../domain/users/credential-list.ts';
 import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
@@ -42,6 +43,7 @@ export interface OperatorServices {
   readonly userDeletion: UserDeletion;
   readonly links: Links;
   readonly madeKeys: ListMadeKeys;
+  readonly credentials: ListCredentials;
   /** The public origin of the panel; undefined where it is off. */
   readonly panelUrl: () => string | undefined;
 }

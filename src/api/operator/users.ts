@@ -1,3 +1,4 @@
+import { NO_CREDENTIALS } from '../../domain/users/credential-list.ts';
 import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { ListedAccessToken } from '../../domain/users/made-tokens.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
@@ -49,11 +50,24 @@ export const createUser = handle(operations.createUser)(async ({ origin, body },
   return { status: 201, body: { user: userBody(user), link: linkBody(link, url) } };
 });
 
+const instantOf = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
+
 /** GET /operator/v1/users. */
-export const listUsers = handle(operations.listUsers)(async (_request, { users }) => ({
-  status: 200,
-  body: { users: (await users.list()).map(userBody) },
-}));
+export const listUsers = handle(operations.listUsers)(async (_request, { users, credentials }) => {
+  const had = await credentials();
+  const listed = (await users.list()).map((user) => {
+    const held = had.get(user.userId) ?? NO_CREDENTIALS;
+    return {
+      ...userBody(user),
+      ...held,
+      apiKeysLastUsedAt: instantOf(held.apiKeysLastUsedAt),
+      accessTokensLastUsedAt: instantOf(held.accessTokensLastUsedAt),
+      sessionsLastUsedAt: instantOf(held.sessionsLastUsedAt),
+      providerRefusedAt: instantOf(held.providerRefusedAt),
+    };
+  });
+  return { status: 200, body: { users: listed } };
+});
 
 /** PATCH /operator/v1/users/{userId}; absent fields stay as they are. */
 export const changeUser = handle(operations.changeUser)(async ({ origin, userId, body }, { users }) => {

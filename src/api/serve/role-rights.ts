@@ -22,8 +22,7 @@ export interface RoleHolder {
  */
 export function refuseBeyondRole(holder: RoleHolder, rights: RoleRights = {}): (body: object) => void {
   const { role } = holder;
-  if (role === 'operator') return () => undefined;
-  const right = rights[role];
+  const right = rightOf(role, rights);
   const { yours, useOf } = WORDS[holder.by];
   if (right === undefined) {
     const others = OPERATOR_ROLES.filter((one): one is LesserRole => one !== 'operator' && rights[one] === true);
@@ -38,6 +37,10 @@ export function refuseBeyondRole(holder: RoleHolder, rights: RoleRights = {}): (
     );
   };
 }
+
+/** The right that a role on the installation has of an operation; undefined where it has none. */
+export const rightOf = (role: OperatorRole, rights: RoleRights = {}): RoleRight | undefined =>
+  role === 'operator' ? true : rights[role];
 
 /** The restricted roles of people that may do the operation: with any body, or with this one. */
 export const rolesOpenTo = (rights: RoleRights = {}, body?: object): readonly RestrictedRole[] =>

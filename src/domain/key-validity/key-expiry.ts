@@ -94,6 +94,14 @@ export const isMadeBy = (record: ApiKeyRecord, userId: string, now: number): boo
 /** A17: whether the user, who knows a secret by which the key works, knows the former one alone. */
 export const isFormerAlone = ({ createdBy }: ApiKeyRecord, userId: string): boolean => createdBy !== `user:${userId}`;
 
+/** A17: the users who know a secret by which the key works, from having made it. */
+export const makersOf = (record: ApiKeyRecord, now: number): ReadonlySet<string> =>
+  new Set(
+    workingOf(record, now).flatMap(({ createdBy = '' }) =>
+      createdBy.startsWith('user:') ? [createdBy.slice('user:'.length)] : [],
+    ),
+  );
+
 /** A17: whether a secret by which the key works was made by nobody who is known as a user. */
 export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
   workingOf(record, now).some(({ createdBy }) => createdBy?.startsWith('user:') !== true);

@@ -57,8 +57,11 @@ export function refuseBeyond(record: ApiKeyRecord, { use, client }: KeyAsked, on
     throw new Refusal('forbidden', 'This API key may not be used from this address.');
   }
   const { access } = scopeOf(record);
-  if (access !== 'full' && access !== use) throw new Refusal('forbidden', SAYS[access]);
+  if (access !== 'full' && !isFor(access, use)) throw new Refusal('forbidden', SAYS[access]);
 }
+
+/** Tells whether a key of that access is for the use. */
+export const isFor = (access: KeyAccess, use: KeyUse): boolean => access === 'full' || access === use;
 
 const SAYS = {
   read: 'This API key may only read.',

@@ -1,18 +1,18 @@
 import type { Log } from '../../log.ts';
-import { expectUnchanged, StoreUnavailable, type Entry, type Put, type Store } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import {
+  expectUnchanged,
+  StoreUnavailable,
+  type Entry,
+  type KeyPrefix,
+  type Put,
+  type Store,
+} from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import {
-  callsUntil,
-  dayNumberAt,
-  fromStored,
-  NO_CALLS,
-  sumOf,
-  toStored,
-  type DailyCalls,
-  type StoredCalls,
-} from './daily-calls.ts';
+import { callsUntil, dayNumberAt, fromStored, NO_CALLS } from './daily-calls.ts';
+import { instantsOf, NONE, pairsOf, readable, storedCalls, together, type Use, type Uses } from './uses.ts';
 
 /**
  * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970.
@@ -23,6 +23,11 @@ export interface LastUses {
   used(ownerId: string, id: string): void;
   /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
+  /**
+   * The last uses of many owners; one whose record is damaged has only what this replica noted.
+   * @throws StoreUnavailable
+   */
+  usesOfMany(ownerIds: ReadonlySet<string>): Promise<UsesByOwner>;
   /** The same with the calls, which other replicas write up to `CALLS_HELD_MS` later. @throws as `lastUses` */
   usesAndCalls(ownerId: string): Promise<ReadonlyMap<string, UseAndCalls>>;
   /**
@@ -34,6 +39,9 @@ export interface LastUses {
   /** Writes all that was noted, at the end of the process. Never throws. */
   finish(): Promise<void>;
 }
+
+/** The last uses by owner and id, in milliseconds since 1970. */
+export type UsesByOwner = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** The last use of a key or session, in milliseconds since 1970. */
 export interface UseAndCalls {
@@ -54,14 +62,6 @@ interface LastUsesDeps {
   readonly idsOf: (ownerId: string) => readonly string[];
 }
 
-/** The last use of one, and its calls since. */
-interface Use {
-  readonly at: number;
-  readonly calls: DailyCalls;
-}
-type Uses = ReadonlyMap<string, Use>;
-const NONE: Uses = new Map();
-
 /** A record of last uses, and the write of others in their place. Fields that a later version has added stay. */
 interface Opened {
   readonly uses: Uses;
@@ -76,6 +76,7 @@ interface Keeping {
   readonly leftMs: number;
   readonly countsCalls: boolean;
   key(ownerId: string): Put['put'];
+  readonly under: KeyPrefix;
   open(ownerId: string, entry: Entry | undefined): Opened;
 }
 
@@ -96,6 +97,7 @@ const KEEPINGS = {
     leftMs: KEY_USES_EVERY_MS,
     countsCalls: true,
     key: KEYS.keyUses,
+    under: KEYS.keyUses.under(),
     open(accountId, entry) {
       const { keys, calls = [], ...added } = entry ? parseRecord(KEYS.keyUses, entry).record : { keys: [] };
       const callsOf = new Map(calls.map(([id, ...stored]) => [id, fromStored(stored)]));
@@ -111,6 +113,7 @@ const KEEPINGS = {
     leftMs: 0,
     countsCalls: false,
     key: KEYS.sessionUses,
+    under: KEYS.sessionUses.under(),
     open(userId, entry) {
       const { sessions, ...added } = entry ? parseRecord(KEYS.sessionUses, entry).record : { sessions: [] };
       return {
@@ -122,6 +125,10 @@ const KEEPINGS = {
 } satisfies Record<string, Keeping>;
 
 const WRITTEN_TOGETHER_MAX = 50;
+/** So many records are read one by one; for more owners the whole range is listed. */
+const READ_ALONE_MAX = 1000;
+const READ_TOGETHER_MAX = 50;
+const LISTED_PER_PAGE_MAX = 500;
 const ATTEMPTS_MAX = 5;
 
 /** These uses of an owner are not in the store yet. */
@@ -221,8 +228,39 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
 
   async function usesOf(ownerId: string): Promise<Uses> {
     // Taken before the read: what is written meanwhile is in neither of them afterwards.
-    const own = together(leaving.get(ownerId)?.uses ?? NONE, noted.get(ownerId)?.uses ?? NONE);
+    const own = ownOf(ownerId);
     return together((await read(ownerId)).record, own);
+  }
+
+  /** What this replica noted and the store does not know yet. */
+  const ownOf = (ownerId: string): Uses =>
+    together(leaving.get(ownerId)?.uses ?? NONE, noted.get(ownerId)?.uses ?? NONE);
+
+  async function usesOfMany(ownerIds: ReadonlySet<string>): Promise<UsesByOwner> {
+    // Taken before the read, as in `usesOf`.
+    const all = new Map(Array.from(ownerIds, (ownerId) => [ownerId, ownOf(ownerId)]));
+    const add = (ownerId: string, entry: Entry | undefined): void => {
+      const own = all.get(ownerId);
+      if (entry && own)
+        all.set(
+          ownerId,
+          together(
+            readable(() => keeping.open(ownerId, entry).uses),
+            own,
+          ),
+        );
+    };
+    const ids = [...ownerIds];
+    for (let start = 0; ids.length <= READ_ALONE_MAX && start < ids.length; start += READ_TOGETHER_MAX) {
+      const some = ids.slice(start, start + READ_TOGETHER_MAX);
+      await Promise.all(some.map(async (ownerId) => add(ownerId, await store.get(keeping.key(ownerId)))));
+    }
+    if (ids.length > READ_ALONE_MAX) {
+      for await (const { entries } of pagesOf(store, { prefix: keeping.under, limit: LISTED_PER_PAGE_MAX })) {
+        for (const entry of entries) add(entry.key.slice(keeping.under.length), entry);
+      }
+    }
+    return new Map(Array.from(all, ([ownerId, uses]) => [ownerId, instantsOf(uses)]));
   }
 
   return {
@@ -230,7 +268,8 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
       const at = clock.now();
       note(notesOf(ownerId, at), id, at, dayNumberAt(at), 1);
     },
-    lastUses: async (ownerId) => new Map([...(await usesOf(ownerId))].map(([id, { at }]) => [id, at])),
+    lastUses: async (ownerId) => instantsOf(await usesOf(ownerId)),
+    usesOfMany,
     async usesAndCalls(ownerId) {
       const today = dayNumberAt(clock.now());
       const uses = [...(await usesOf(ownerId))];
@@ -243,23 +282,4 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
       );
     },
   };
-}
-
-/** Gives the later use of each key or session, and the calls of both. */
-function together(one: Uses, other: Uses): Uses {
-  const both = new Map(one);
-  for (const [id, { at, calls }] of other) {
-    const before = both.get(id);
-    both.set(id, before ? { at: Math.max(at, before.at), calls: sumOf(before.calls, calls) } : { at, calls });
-  }
-  return both;
-}
-
-const pairsOf = (uses: Uses): [id: string, at: number][] => [...uses].map(([id, { at }]) => [id, at]);
-
-function storedCalls(uses: Uses, today: number): [id: string, ...StoredCalls][] {
-  return [...uses].flatMap(([id, { calls }]) => {
-    const stored = toStored(calls, today);
-    return stored ? [[id, ...stored]] : [];
-  });
 }

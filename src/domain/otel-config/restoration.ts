@@ -5,21 +5,26 @@ import { Refusal } from '../refusal.ts';
 import { needsHeader } from './collector-header.ts';
 import { keptRevision } from './revisions.ts';
 
-/** The revision to restore. `authHeader`: undefined keeps the stored one, `'remove'` deletes it, a Secret sets it. */
+/**
+ * The revision to restore. `authHeader`: undefined keeps the stored one where the revision has its origin, `'keep'` at
+ * any origin, `'remove'` deletes it, a Secret sets it.
+ */
 export interface Restoration {
   readonly revision: number;
-  readonly authHeader: Secret | 'remove' | undefined;
+  readonly authHeader: Secret | 'remove' | 'keep' | undefined;
 }
 
 /** A change of the configuration, and the revision that it restores. */
 export interface Wanted {
-  readonly change: Pick<OtelRevisionRecord, 'enabled' | 'endpoint' | 'evidenceLevel'> & Pick<Restoration, 'authHeader'>;
+  readonly change: Pick<OtelRevisionRecord, 'enabled' | 'endpoint' | 'evidenceLevel'> & {
+    readonly authHeader: Exclude<Restoration['authHeader'], 'keep'>;
+  };
   readonly restores?: number;
 }
 
 const HEADER_NEEDED =
-  'The header of this revision is not stored any more, or is stored for another origin: send authHeader, or an empty ' +
-  'text for none.';
+  'The header of this revision is not stored any more, or is stored for another origin: send authHeader, an empty text ' +
+  'for none, or keepHeader where one is stored.';
 
 /**
  * Makes the change that restores a revision.
@@ -37,6 +42,8 @@ export async function restoring(
   if (!kept) throw new Refusal('not_found');
   const { enabled, endpoint, evidenceLevel } = kept;
   const now = { endpoint: before?.config?.endpoint ?? '', authHeaderSet: before?.config?.header !== undefined };
-  if (authHeader === undefined && needsHeader(now, kept)) throw new Refusal('invalid_auth_header', HEADER_NEEDED);
-  return { change: { enabled, endpoint, evidenceLevel, authHeader }, restores: revision };
+  const isNamed = authHeader === 'keep' ? now.authHeaderSet : authHeader !== undefined;
+  if (!isNamed && needsHeader(now, kept)) throw new Refusal('invalid_auth_header', HEADER_NEEDED);
+  const header = authHeader === 'keep' ? undefined : authHeader;
+  return { change: { enabled, endpoint, evidenceLevel, authHeader: header }, restores: revision };
 }

@@ -104,8 +104,8 @@ export const userRecords = {
        */
       roleless: instant.optional(),
       /**
-       * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave.
-       * `asked` is the store's revision before the provider was asked for them; absent in records of earlier versions.
+       * The roles that the provider's groups gave at `at`, apart from those of people. `asked` is the store's revision
+       * before that, absent in records of earlier versions; `unruled` tells that no rule of the settings gives any.
        */
       mapped: z
         .looseObject({
@@ -114,8 +114,11 @@ export const userRecords = {
           installationRole: z.enum(RESTRICTED_ROLES).optional(),
           at: instant,
           asked: z.int().min(0).optional(),
+          unruled: z.boolean().optional(),
         })
         .optional(),
+      /** The provider refused the user then, and has let them in by no answer since: its groups give no role. */
+      providerRefusedAt: instant.optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

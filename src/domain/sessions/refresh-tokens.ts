@@ -11,12 +11,10 @@ import type { RefreshRecord } from '../records/user-records.ts';
 /**
  * A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it.
  */
-interface ClaimedToken {
+export interface ClaimedToken {
   readonly token: Secret;
   /** Keeps the token that came in its place. */
   replace(token: Secret): Promise<void>;
-  /** The provider takes it no more. */
-  drop(): Promise<void>;
 }
 
 /**
@@ -85,7 +83,6 @@ export function createRefreshTokens(deps: {
       return {
         token,
         replace: async (next: Secret) => void (await write(sessionId, own, await sealed(sessionId, next))),
-        drop: async () => void (await write(sessionId, own, undefined)),
       };
     },
   };

@@ -30,8 +30,8 @@ import { mappedNow } from './roles.ts';
  * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends: where
  * the person who goes knows the former secret alone, that ends, and the key goes on.
  *
- * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
- * a person ends the membership, or disables or deletes the user.
+ * An answer of the provider without a group takes a role, too (taken-roles.ts); nobody is there then who could keep a
+ * key. Its silence and its refusals end roles, and no key (docs/adr/0081-offboarding.md).
  */
 
 const KEEPS_OWN =
@@ -64,6 +64,9 @@ interface Kept {
   readonly isJudged?: boolean;
 }
 
+/** Nobody is asked which API keys to keep: the provider takes the right. */
+export const NONE_KEPT: Kept = { ids: [] };
+
 /**
  * Commits a change, and ends the access tokens of a person without a role on their account, and the keys whose makers
  * lose their right by it, but for those that are kept, which the audit names.
@@ -74,13 +77,14 @@ export async function mutateEndingKeys<T>(
   deps: MutationDeps,
   origin: Origin,
   kept: Kept,
-  plan: (reader: FleetReader) => Promise<Departure<T> | Unchanged<T>>,
+  plan: (reader: FleetReader) => Promise<Departure<T> | LeadingStep<T> | Unchanged<T>>,
 ): Promise<T> {
   type Outcome = { readonly result: T } | 'more';
   for (;;) {
     const outcome = await mutate<Outcome>(deps, origin, async (reader) => {
       const departure = await plan(reader);
       if ('unchanged' in departure) return { unchanged: { result: departure.unchanged } };
+      if (!('step' in departure)) return { ...departure, result: { result: departure.result } };
       const { step, user, tokens } = departure;
       if (kept.ids.length > 0 && userOfActor(origin.actor) === user.id) throw new Refusal('conflict', KEEPS_OWN);
       const ending = await endingKeys(reader, departure, kept);
@@ -212,6 +216,9 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
       made.push(...keys.filter(({ key }) => isMadeBy(key.record, userId, memory.now())));
       const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
       if (isConcerned) unknown.push(...keys.filter(({ key }) => isOfNobodyKnown(key.record, memory.now())));
+      // An account tells nothing of users elsewhere.
+      const isStranger = accountId !== undefined && made.length === 0 && !(await isListed(user, account));
+      if (isStranger) throw new Refusal('not_found');
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
@@ -222,6 +229,11 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
     };
   };
 }
+
+/** Tells whether the list of the account's members has the user, by invitation or by groups. */
+const isListed = async ({ id, record }: UserEntry, account: AccountReader): Promise<boolean> =>
+  record.mapped?.accounts.some(({ accountId }) => accountId === account.id) === true ||
+  (await account.members()).record.members.some(({ userId }) => userId === id);
 
 const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));

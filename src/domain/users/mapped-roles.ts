@@ -12,11 +12,12 @@ export type MappedRoles = NonNullable<UserRecord['mapped']>;
 type GroupsFault = 'groups_missing' | 'groups_too_many';
 
 const GROUP_CHARACTERS_MAX = 256;
+const NO_ROLES: MappedRoles = { operator: false, accounts: [], at: 0 };
 
 /**
  * The roles of a user.
  * @param claim the value of the groups claim
- * @param rules without any, groups give no roles and none are asked for
+ * @param rules without any, groups give no roles and none are asked for: that is a setting, and no answer
  * @param when the instant, in milliseconds since 1970, and the store's revision before the provider was asked
  */
 export function mappedRoles(
@@ -24,7 +25,7 @@ export function mappedRoles(
   rules: readonly GroupRule[],
   when: { readonly at: number; readonly asked: number },
 ): MappedRoles | GroupsFault {
-  if (rules.length === 0) return { operator: false, accounts: [], ...when };
+  if (rules.length === 0) return { operator: false, accounts: [], ...when, unruled: true };
   const groups = groupsOf(claim);
   if (typeof groups === 'string') return groups;
   const roles = new Map<string, MemberRole>();
@@ -54,6 +55,13 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
   if (!isSound || names.length > LIMITS.groupsMax) return 'groups_too_many';
   return new Set(names as readonly string[]);
 }
+
+/** Whether the provider has refused the user since its last answer; an earlier version leaves the time of a refusal. */
+export const isRefused = ({ mapped, providerRefusedAt }: UserRecord): boolean =>
+  providerRefusedAt !== undefined && (mapped === undefined || mapped.at <= providerRefusedAt);
+
+/** The roles that the groups gave last; undefined where the provider has refused the user since. */
+export const rolesOf = (record: UserRecord): UserRecord['mapped'] => (isRefused(record) ? undefined : record.mapped);
 
 /** Whether the groups give any role. */
 export const hasRoles = (mapped: MappedRoles | undefined): boolean =>
@@ -87,7 +95,7 @@ export function isOvertaken(user: Versioned<UserRecord>, answer: MappedRoles): b
   // A revision that is newer than the record itself is of another store, from which the record was restored.
   if (known?.asked === undefined || known.asked > user.revision) return false;
   const asked = answer.asked ?? 0;
-  return asked < known.asked || (asked === known.asked && !isWithin(answer, known));
+  return asked < known.asked || (asked === known.asked && !isWithin(answer, rolesOf(user.record) ?? NO_ROLES));
 }
 
 /** Whether all roles are among the others. */

@@ -10,7 +10,8 @@ import { tokensWithoutRole } from './made-tokens.ts';
 import { othersWhoStay } from './last-one.ts';
 import { isMappedOwner, mutateEndingKeys, type Departure } from './made-keys.ts';
 import { withRolesAt } from './user-state.ts';
-import { operatorRight } from './roles.ts';
+import { rolesOf } from './mapped-roles.ts';
+import { operatorRight, withoutLapsed } from './roles.ts';
 import type { UserDeps } from './users.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
@@ -80,7 +81,7 @@ async function list({ fleet }: MutationDeps, accountId: string): Promise<readonl
   const members: Member[] = [];
   for (const { id, record } of memory.users()) {
     const own = given.get(id);
-    const mapped = record.mapped?.accounts.find((one) => one.accountId === accountId)?.role;
+    const mapped = rolesOf(record)?.accounts.find((one) => one.accountId === accountId)?.role;
     const role = own?.role === 'owner' || mapped === 'owner' ? 'owner' : (own?.role ?? mapped);
     if (!role) continue;
     const { name, login, disabled } = record;
@@ -106,20 +107,22 @@ async function departure(
   deps: UserDeps,
   reader: FleetReader,
   origin: Origin,
-  { accountId, userId, role, isDeletion }: Change,
+  { accountId, userId, role, isDeletion, keepKeys = [] }: Change,
 ): Promise<Departure<void> | Unchanged<void>> {
   const account = await reader.account(accountId);
   const user = await reader.user(userId);
-  if (!account || !user) throw new Refusal('not_found');
+  if (!account || (!user && isDeletion)) throw new Refusal('not_found');
   const before = await account.members();
   const member = before.record.members.find((one) => one.userId === userId);
   if (!member && isDeletion) return { unchanged: undefined };
-  if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
+  // Nobody learns by it of users elsewhere.
+  if (!user || !member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
   if (member.role === role) return { unchanged: undefined };
   const others = before.record.members.filter((one) => one.userId !== userId);
   const staying = await othersWhoStay(deps, reader, userId, { operator: false, owned: account });
+  const after = keepKeys.length > 0 ? { ...user, record: withoutLapsed(reader, user) } : user;
   const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
-  const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
+  const { expect, write } = membersChange(account, before, { ...before.record, members }, after, origin.at);
   const operator = (await operatorRight(reader, user)) !== undefined;
   const isKept = role === 'owner' || operator;
   const made = [...(await reader.keysMadeBy(userId))].filter((one) => one.account.id === accountId);

@@ -13,16 +13,19 @@ import {
   type Unchanged,
 } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import type { Identity, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { InvalidLink, validLink } from './link-validity.ts';
-import { hasRoles, isOvertaken, rolesTold, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { mutateEndingKeys, NONE_KEPT, type Departure } from './made-keys.ts';
+import { hasRoles, isOvertaken, rolesTold, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
 import { replacingStep, type Replacement } from './replaced-session.ts';
+import { isKnown, operatorsWritten, refusal, takingRoles, withAnswer, type ProviderRefusal } from './taken-roles.ts';
 import {
   crowdOf,
+  hasIdentity,
   identityKey,
   userCreation,
   withAddition,
@@ -68,6 +71,12 @@ export interface ProviderUsers {
    */
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
+   * Ends what acts as a user whom the provider refuses: sessions, access tokens and the roles of groups; no API key.
+   * Nothing where another answer came meanwhile, or the user has the identity no more.
+   * @throws StoreUnavailable; Busy
+   */
+  refuse(origin: Origin, userId: string, refused: ProviderRefusal): Promise<void>;
+  /**
    * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour:
    * a refresh token belongs to a session that began at the provider.
    * @returns `already_linked` where somebody else has it, `too_many` where the user has too many
@@ -88,6 +97,8 @@ export function createProviderUsers(deps: UserDeps): ProviderUsers {
     admit: (originOf, user, welcome) => admit(deps, originOf, user, welcome),
     ownerOf: (identity) => ownerOf(deps, identity),
     renew: (origin, userId, user) => renew(deps, origin, userId, user),
+    refuse: (origin, userId, refused) =>
+      mutateEndingKeys<void>(deps, origin, NONE_KEPT, (reader) => refusal(reader, userId, refused, origin.at)),
     link: (origin, user, replacement) => link(deps, origin, user, replacement),
     unlink: (origin, replacement) => unlink(deps, origin, replacement),
   };
@@ -127,7 +138,8 @@ async function admit(
   const newId = generateAccountId(deps.random);
   const known = await ownerOf(deps, user.identity);
   const origin = originOf(`user:${known ?? newId}`);
-  const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string | undefined>> => {
+  type Found = string | undefined;
+  const plan = async (reader: FleetReader): Promise<Departure<Found> | Step<Found> | Unchanged<Found>> => {
     // The users are counted first: another replica may have made this very user the last one that there may be.
     const crowd = await crowdOf(reader);
     const before = await userWith(deps, user.identity);
@@ -140,11 +152,11 @@ async function admit(
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
     if (isOvertaken(before, mapped)) return { unchanged: before.id };
-    if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped)))
-      return { unchanged: before.id };
-    return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
+    if (isKnown(before, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: before.id };
+    const taking = await takingRoles(reader, before, { mapped, at: origin.at });
+    return { ...taking, step: { ...taking.step, result: before.id } };
   };
-  const admitting = (): Promise<string | undefined> => mutate<string | undefined>(deps, origin, plan);
+  const admitting = (): Promise<Found> => mutateEndingKeys<Found>(deps, origin, NONE_KEPT, plan);
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
   if (userId === undefined) return 'no_role';
   const admitted = await (await deps.fleet.current()).user(userId);
@@ -185,36 +197,6 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, crow
   };
 }
 
-/** Whoever becomes an operator by the groups writes the operators as they are; see `userCreation`. */
-const operatorsWritten = (
-  { record }: UserEntry,
-  mapped: MappedRoles,
-  operators: Versioned<OperatorsRecord>,
-): readonly Write[] =>
-  mapped.operator && record.mapped?.operator !== true ? [put(KEYS.operators(), operators.record)] : [];
-
-/** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
-function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<OperatorsRecord>, at: number): Step<void> {
-  const { id, record } = user;
-  const isSame = sameRoles(record.mapped, mapped);
-  const written = operatorsWritten(user, mapped, operators);
-  const after: UserRecord = { ...(isSame ? record : withRolesAt(record, at, hasRoles(mapped))), mapped };
-  return {
-    accountId: OPERATOR_AUDIT,
-    action: 'user.changed',
-    detail: {
-      userId: id,
-      mapped: isSame ? 'renewed' : 'changed',
-      ...rolesTold(mapped),
-    },
-    // Roles that the provider has taken away must go, however full the store is; there is one record a user.
-    withdraws: true,
-    expect: [user, ...(written.length > 0 ? [operators] : [])].map(expectUnchanged),
-    write: [put(KEYS.user(id), after), ...written],
-    result: undefined,
-  };
-}
-
 /**
  * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is
  * merely stricter. The commit is not quiet, since changes of the user expect his record.
@@ -229,22 +211,19 @@ async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: Mappe
   return outcome === 'committed';
 }
 
-const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
-  identities.some((one) => one.issuer === issuer && one.subject === subject);
-
 async function renew(
   deps: MutationDeps,
   origin: Origin,
   userId: string,
   { identity, mapped }: Pick<ProviderUser, 'identity' | 'mapped'>,
 ): Promise<void> {
-  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
+  await mutateEndingKeys<void>(deps, origin, NONE_KEPT, async (reader) => {
     const user = await reader.user(userId);
     // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
     if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
     if (isOvertaken(user, mapped)) return { unchanged: undefined };
-    if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
-    return mapping(user, mapped, await reader.operators(), origin.at);
+    if (isKnown(user, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
+    return await takingRoles(reader, user, { mapped, at: origin.at });
   });
 }
 
@@ -256,29 +235,31 @@ async function link(
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
   const { userId } = replacement.session.record;
-  return await mutate<Outcome>(deps, origin, async (reader): Promise<LeadingStep<Outcome> | Unchanged<Outcome>> => {
+  type Linking = Departure<Outcome> | Unchanged<Outcome>;
+  return await mutateEndingKeys<Outcome>(deps, origin, NONE_KEPT, async (reader): Promise<Linking> => {
     const before = await existingUser(reader, userId);
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
-    const operators = await reader.operators();
     const mapped = isOvertaken(before, answered) ? (before.record.mapped ?? answered) : answered;
-    const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
-    if (owner === userId) return { ...step, first: [replacingStep(replacement, origin)] };
-    const { record } = before;
+    const taking = await takingRoles(reader, before, { mapped, at: origin.at, isOwnDeed: true });
+    const step = { ...taking.step, result: 'linked' as const };
+    if (owner === userId) return { ...taking, step: { ...step, first: [replacingStep(replacement, origin)] } };
+    const record = withAnswer(before.record, mapped);
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
     const after: UserRecord = {
       ...withRolesAt(withAddition(record, origin, { kind: 'identity', name }), origin.at, hasRoles(mapped)),
       identities: [...record.identities, { ...identity, name, linkedAt: origin.at }],
-      mapped,
     };
     const key = identityKey(identity);
-    return {
+    const written = operatorsWritten(before, mapped, await reader.operators());
+    const linking = {
       ...step,
       ...ownStep('identity.linked', before, origin, replacement, step.detail),
       result: step.result,
       expect: [...step.expect, expectAbsent(key)],
-      write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
+      write: [put(KEYS.user(userId), after), put(key, { userId }), ...written],
     };
+    return { ...taking, step: linking };
   });
 }
 

@@ -2,6 +2,7 @@ import { expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { BeyondRole } from '../access-audit/role-refusals.ts';
+import { rolesOf } from './mapped-roles.ts';
 import {
   RESTRICTED_ROLES,
   type InstallationRole,
@@ -18,7 +19,7 @@ import { Refusal } from '../refusal.ts';
  * operation is open to them.
  *
  * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the
- * user, and also where the loop that renews them is late.
+ * user, and also where the loop that renews them is late. It ends at once where the provider refuses the user.
  */
 
 /** A right, with the expectations that a commit adds to rely on it beside the user's record. */
@@ -30,10 +31,22 @@ export interface Right {
   readonly role?: MemberRole;
 }
 
-/** The mapped roles, where they are of the last hour. */
+/** The mapped roles, where they are of the last hour, and the provider has not refused the user since. */
 export function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntry): UserRecord['mapped'] {
-  const { mapped } = record;
+  const mapped = rolesOf(record);
   return mapped && reader.now() - mapped.at <= LIMITS.mappedRolesMs ? mapped : undefined;
+}
+
+/**
+ * The record of a user of whom somebody has kept API keys by name. Roles of groups that were no right at that time are
+ * dropped: a later answer of the provider would take them, and end what was kept (A17).
+ * @param isShut the user is disabled: whatever the groups gave is no right
+ */
+export function withoutLapsed(reader: Pick<FleetReader, 'now'>, user: UserEntry, isShut = false): UserRecord {
+  const { record } = user;
+  if (!record.mapped || (mappedNow(reader, user) && !isShut)) return record;
+  const { at, asked } = record.mapped;
+  return { ...record, mapped: { operator: false, accounts: [], at, ...(asked !== undefined && { asked }) } };
 }
 
 /** A right by a role on the installation. */
@@ -157,5 +170,8 @@ export async function neededRight(reader: FleetReader, user: UserEntry, need: Ne
   throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
 }
 
-const isOpen = ({ installationRole }: InstallationRight, open: readonly RestrictedRole[]): boolean =>
-  installationRole === 'operator' || open.includes(installationRole);
+/** Tells whether a role on the installation is enough where these restricted ones are. */
+export const isOpen = (
+  { installationRole }: Pick<InstallationRight, 'installationRole'>,
+  open: readonly RestrictedRole[],
+): boolean => installationRole === 'operator' || open.includes(installationRole);

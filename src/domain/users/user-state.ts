@@ -34,6 +34,10 @@ export const identityId = ({ issuer, subject }: Identity): string => digest(JSON
 export const identityKey = (identity: Identity): UserLocatorKey => KEYS.identity(identityId(identity));
 export const passkeyKey = (credentialId: string): UserLocatorKey => KEYS.passkey(digest(credentialId));
 
+/** Whether the user has the identity at the provider. */
+export const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
+  identities.some((one) => one.issuer === issuer && one.subject === subject);
+
 /** The ways in which people sign in to this installation, beside passkeys. */
 export interface SignInWays {
   readonly passwords: boolean;
@@ -82,6 +86,11 @@ export function withoutIdentities(record: UserRecord, gone: readonly Identity[],
 export function withRolesAt(record: UserRecord, at: number, isGiven = true): UserRecord {
   const { roleless, ...rest } = record;
   return { ...rest, rolesAt: at, ...(roleless !== undefined && !isGiven && { roleless }) };
+}
+
+/** The record of a user whom the provider lets in, or on whom an operator has decided. */
+export function withoutRefusal({ providerRefusedAt: _over, ...record }: UserRecord): UserRecord {
+  return record;
 }
 
 /** The user's record at a sign-in or a new link: a user without a role is kept for another while. */

@@ -15,13 +15,15 @@ import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
 import { sessionEnd } from './replaced-session.ts';
-import { mappedNow } from './roles.ts';
+import { rolesOf } from './mapped-roles.ts';
+import { mappedNow, withoutLapsed } from './roles.ts';
 import {
   crowdOf,
   givenRole,
   operatorsAfter,
   userCreation,
   withGivenRole,
+  withoutRefusal,
   withRolesAt,
   type GivenRole,
 } from './user-state.ts';
@@ -137,7 +139,8 @@ export async function existingUser(reader: FleetReader, userId: string): Promise
 }
 
 function view({ id, record }: Pick<UserEntry, 'id' | 'record'>, operators: OperatorsRecord): User {
-  const { name, login, createdAt, disabled, password, passkeys, identities, mapped } = record;
+  const { name, login, createdAt, disabled, password, passkeys, identities } = record;
+  const mapped = rolesOf(record);
   return {
     userId: id,
     name,
@@ -210,7 +213,10 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = role !== former;
-    const before = changedRole ? withGivenRole(withRolesAt(user.record, origin.at), role) : user.record;
+    const kept = keepKeys.length > 0 ? withoutLapsed(reader, user, isShut) : user.record;
+    const given = changedRole ? withGivenRole(withRolesAt(kept, origin.at), role) : kept;
+    // Whoever disables the user has decided on the keys of somebody whom the provider refuses.
+    const before = isShut ? withoutRefusal(given) : given;
     const record: UserRecord = { ...before, name, disabled };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };

@@ -141,7 +141,16 @@ describe('the operator', () => {
   test('creates, lists, changes and resets users', async () => {
     const { user, link } = await operator().createUser({ name: 'Ann', login: 'ann@example.com' });
     expect(link.url).toMatch(/\/link#mst_link_operator_/);
-    expect((await operator().listUsers()).users).toEqual([user]);
+    const has = {
+      apiKeys: 0,
+      apiKeysLastUsedAt: null,
+      accessTokens: 0,
+      accessTokensLastUsedAt: null,
+      sessions: 0,
+      sessionsLastUsedAt: null,
+      providerRefusedAt: null,
+    };
+    expect((await operator().listUsers()).users).toEqual([{ ...user, ...has }]);
     expect(await operator().changeUser(user.userId, { name: 'Ann Example' })).toEqual({ ...user, name: 'Ann Example' });
     expect((await operator().resetUser(user.userId)).linkId).not.toBe(link.linkId);
     expect(await codeOf(operator().resetUser('a'.repeat(16)))).toBe('not_found 404');

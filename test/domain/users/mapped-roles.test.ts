@@ -7,6 +7,7 @@ import {
   hasRoles,
   isOvertaken,
   mappedRoles,
+  rolesOf,
   sameRoles,
   type MappedRoles,
 } from '../../../src/domain/users/mapped-roles.ts';
@@ -76,7 +77,7 @@ describe('the roles that groups give', () => {
   });
 
   test('without rules no claim is asked for', () => {
-    expect(mappedRoles(undefined, [], WHEN)).toEqual({ operator: false, accounts: [], ...WHEN });
+    expect(mappedRoles(undefined, [], WHEN)).toEqual({ operator: false, accounts: [], unruled: true, ...WHEN });
   });
 
   test('two computations are compared without their instants', () => {
@@ -117,5 +118,16 @@ describe('the roles that groups give', () => {
     for (const [rank, role] of roles.entries())
       for (const [other, given] of roles.entries())
         expect([role, given, isOvertaken(known(answer(role)), answer(given))]).toEqual([role, given, other > rank]);
+  });
+
+  test.each([
+    ['give a role', undefined, false],
+    ['give none once the provider has refused the user', WHEN.at, true],
+    ['give one by a later answer, also where an earlier version has left the refusal', WHEN.at - 1, false],
+  ])('%s', (_name, providerRefusedAt, isWithout) => {
+    const mapped = { operator: true, accounts: [], ...WHEN };
+    const user = { name: 'Ann', login: '', createdAt: 1, disabled: false, identities: [], passkeys: [], mapped };
+    const roles = rolesOf({ ...user, ...(providerRefusedAt !== undefined && { providerRefusedAt }) });
+    expect(roles).toEqual(isWithout ? undefined : mapped);
   });
 });

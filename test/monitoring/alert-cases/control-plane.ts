@@ -246,4 +246,22 @@ export const CONTROL_PLANE_CASES: AlertCases = {
       },
     ],
   },
+  MusterRefusedUsersHoldKeys: {
+    fires: {
+      why: 'as both replicas have it in the records of the users',
+      series: {
+        ...gauge('muster_users_refused_with_keys', '0 2x80', 'instance="a"'),
+        ...gauge('muster_users_refused_with_keys', '0 2x80', 'instance="b"'),
+      },
+      at: '65m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'where they sign in again within the hour',
+        series: gauge('muster_users_refused_with_keys', '0 2x50 0x40', 'instance="a"'),
+        at: '65m',
+      },
+    ],
+  },
 };

@@ -8,7 +8,7 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     search: " && (freshProof === undefined || freshProof === 'by-state')",
     replacement: '',
     rule: 'A18: an access token never reaches what needs a fresh proof.',
-    caughtBy: ['test/api/panel/admission/reach.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'an access token reaches sessions and other tokens',
@@ -16,7 +16,7 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     search: "(access === 'viewer' || access === 'owner')",
     replacement: "access !== 'anyone'",
     rule: 'An access token reaches its account alone.',
-    caughtBy: ['test/api/panel/admission/reach.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'an access token has the role of its person',
@@ -24,7 +24,7 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     search: 'includesRole(token.record.role, right.role) ? right.role : token.record.role',
     replacement: 'right.role',
     rule: 'An access token may do no more than its own role.',
-    caughtBy: ['test/api/panel/admission/reach.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'an access token keeps the role that its person has lost',
@@ -40,7 +40,7 @@ export const ACCESS_TOKENS: readonly Mutant[] = [
     search: 'token.record.accountId === accountId ? await reader.account(accountId) : undefined',
     replacement: 'await reader.account(accountId)',
     rule: 'An access token is of one account.',
-    caughtBy: ['test/api/panel/admission/reach.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'an operator’s access token is good on a disabled account',

@@ -24,7 +24,7 @@ export const PEOPLE_ROLES: readonly Mutant[] = [
     search: "installationRole === 'operator' || open.includes(installationRole);",
     replacement: "installationRole === 'operator' || open.length >= 0;",
     rule: 'P1: the table.',
-    caughtBy: ['test/api/contract/panel/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'a restricted role is told whether an account is there',
@@ -32,7 +32,7 @@ export const PEOPLE_ROLES: readonly Mutant[] = [
     search: 'if (!right && installation && !byInstallation) throw',
     replacement: 'if (account && !right && installation && !byInstallation) throw',
     rule: 'P1: the answer is the same.',
-    caughtBy: ['test/api/contract/panel/roles.test.ts'],
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
   {
     name: 'the second factor of operators is not asked of support',

@@ -157,7 +157,6 @@ export function everyFile(first: SelfSigned, next: SelfSigned): readonly FileKin
       first: ['operator platform\n'],
       next: ['operator platform\nviewer a1b2c3d4e5f6g7h8 staff\n'],
       half: 'operator platform\nviewer a1b2',
-      mayBeEmpty: true,
       guarded: true,
       bytesMax: 4_194_304,
       open: atProvider('groups'),

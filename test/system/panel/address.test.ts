@@ -269,6 +269,20 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.keyboard.press('/');
     await page.keyboard.type('edge-03');
     await expect.poll(query).toBe('?q=edge-03');
+    // A page without a search of its own has the one over everything.
+    await at('/configuration', /Endpoint/);
+    await page.locator('main').focus();
+    await page.keyboard.press('/');
+    await dialog().getByRole('combobox').fill('theme: dark');
+    await dialog()
+      .getByRole('option', { name: /Theme: Dark/ })
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
+    await find('theme: system', /Theme: System/);
+    await expect.poll(() => page.evaluate('document.documentElement.dataset.theme')).toBe('system');
+    await find('could not apply', /could not apply/);
+    await expect.poll(query).toBe('?configuration=failed');
     await page.locator('main').focus();
     await page.keyboard.press('?');
     await expect.poll(() => dialog().innerText()).toMatch(/Ctrl K/);

@@ -68,8 +68,9 @@ describe.skipIf(chromium === undefined)(title, () => {
     const account = await configured({ endpoint: A }, { endpoint: B, authHeader: 'Bearer x' });
     await restore(1);
     await dialog()
-      .getByText(/The stored header is not for this endpoint/)
+      .getByText(/The stored header was set for another endpoint/)
       .waitFor();
+    await dialog().getByLabel('Set a header').check();
     await press(action());
     await expect.poll(() => dialog().locator('.fault').innerText()).toContain('This is needed.');
     await dialog().getByLabel('The header', { exact: true }).fill('Bearer other');
@@ -78,7 +79,17 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(action());
     await expect.poll(() => rows().first().innerText()).toMatch(/^3\s+current\s+restores 1/);
     expect(await stored(account)).toMatchObject({ endpoint: A, authHeaderSet: false });
-    expect(await page.getByLabel('Endpoint').inputValue()).toBe(A);
+    await expect.poll(() => page.getByLabel('Endpoint').inputValue()).toBe(A);
+    expect(visited.faults).toEqual([]);
+  });
+
+  test('keeps the stored header for another origin where its person says so, which asks for no header', async () => {
+    const account = await configured({ endpoint: A, authHeader: 'Bearer x' }, { endpoint: B });
+    await restore(1);
+    expect(await dialog().getByLabel('Keep the stored header').isChecked()).toBe(true);
+    await press(action());
+    await expect.poll(() => rows().first().innerText()).toMatch(/^3\s+current\s+restores 1/);
+    expect(await stored(account)).toMatchObject({ endpoint: A, authHeaderSet: true });
     expect(visited.faults).toEqual([]);
   });
 

@@ -42,6 +42,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     await dialog().getByLabel('Name').fill('bulk {n}');
     await dialog().getByLabel('How many').fill('250');
     await press(dialog().getByRole('button', { name: 'Create' }));
+    await expect.poll(() => dialog().getByRole('alert').innerText()).toContain('100 apps got no code.');
+    expect(await dialog().getByRole('listitem').first().innerText()).toMatch(/^bulk 101: /);
     await press(dialog().getByRole('button', { name: 'Create the rest' }));
     await expect.poll(() => dialog().innerText()).toContain('250 apps are created');
     expect(sent).toHaveLength(4);
@@ -86,5 +88,29 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await page.locator('.timeline li').first().innerText()).toMatch(/1 enrollment code voided/);
     await page.unroute(BATCH);
     expect(visited.faults.filter((fault) => !/502|Failed to load/.test(fault))).toEqual([]);
+  });
+
+  test('the creation of many is stopped after the request that is under way, and goes on with the rest', async () => {
+    await openPage(page, muster, `/accounts/${account.accountId}/apps`, /bulk \d/);
+    let sent = 0;
+    await page.route(BATCH, async (route) => {
+      sent += 1;
+      if (sent === 1) await press(dialog().getByRole('button', { name: 'Stop' }));
+      await route.continue();
+    });
+    await press(page.getByRole('button', { name: 'Create apps' }));
+    await dialog().getByLabel('Name').fill('stopped {n}');
+    await dialog().getByLabel('How many').fill('250');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await expect.poll(() => dialog().innerText()).toContain('150 apps got no code.');
+    expect(sent).toBe(1);
+    expect(await named('stopped')).toHaveLength(100);
+    await press(dialog().getByRole('button', { name: 'Create the rest' }));
+    await expect.poll(() => dialog().innerText()).toContain('250 apps are created');
+    expect(await named('stopped')).toHaveLength(250);
+    await press(dialog().getByRole('button', { name: 'Done' }));
+    await press(dialog().getByRole('button', { name: 'Close anyway' }));
+    await expect.poll(() => dialog().count()).toBe(0);
+    await page.unroute(BATCH);
   });
 });

@@ -105,7 +105,6 @@ export function AppsPage({ accountId }: PageProps) {
             <Card>
               <Empty title={texts.empty}>
                 <p class="quiet">{texts.emptyLead}</p>
-                {isOwner && <div class="row">{create}</div>}
               </Empty>
             </Card>
           ) : (

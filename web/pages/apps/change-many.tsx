@@ -47,7 +47,7 @@ export function ChangeMany(props: ChangeManyProps) {
       <Problem error={error} />
       {isBegun ? (
         <div class="actions">
-          {busy ? <Button onClick={stop}>{texts.stop}</Button> : <Button onClick={close}>{common.close}</Button>}
+          {busy ? <Button onClick={stop}>{common.stop}</Button> : <Button onClick={close}>{common.close}</Button>}
           <Button kind="danger primary" busy={busy} onClick={run}>
             {common.retry}
           </Button>

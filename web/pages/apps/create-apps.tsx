@@ -11,6 +11,7 @@ import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches, type CodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
+import { Failures, Through } from './many-outcome.tsx';
 import { forgetWay, useEnrollment, type Enrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
@@ -67,11 +68,8 @@ function NewCodes({ creation, enrollment, onClose }: NewCodesProps) {
       <Progress creation={creation} />
       <Rest creation={creation} />
       <div class="actions">
-        {rest > 0 && (
-          <Button busy={busy} onClick={() => creation.run([])}>
-            {dialog.retry}
-          </Button>
-        )}
+        {busy && <Button onClick={creation.stop}>{common.stop}</Button>}
+        {rest > 0 && !busy && <Button onClick={() => creation.run([])}>{dialog.retry}</Button>}
         <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(onClose)}>
           {dialog.kept}
         </Button>
@@ -81,16 +79,18 @@ function NewCodes({ creation, enrollment, onClose }: NewCodesProps) {
 }
 
 const Progress = ({ creation: { progress } }: { creation: CodeBatches }) => (
-  <p role="status">{progress && texts.dialog.creating(progress.through, progress.all)}</p>
+  <div role="status">{progress && <Through {...progress} />}</div>
 );
 
 /** What is left, and why. Of a lost answer it says enough: the same keys go with the next attempt. */
-function Rest({ creation: { rest, refused, busy, error } }: { creation: CodeBatches }) {
+function Rest({ creation: { rest, refused, failures, busy, error } }: { creation: CodeBatches }) {
   if (busy) return null;
+  const { dialog } = texts;
+  const told = [rest > 0 ? dialog.rest(rest) : '', refused > 0 ? dialog.refused(refused) : ''].join(' ').trim();
+  if (failures.length > 1) return <Failures says={told} failures={failures} />;
   return (
     <>
-      {rest > 0 && <p role="alert">{texts.dialog.rest(rest)}</p>}
-      {refused > 0 && <p role="alert">{texts.dialog.refused(refused)}</p>}
+      {told !== '' && <p role="alert">{told}</p>}
       {!(error instanceof Unreachable) && <Problem error={error} />}
     </>
   );
@@ -147,7 +147,7 @@ function NewApps({ creation, isOne, onClose }: NewAppsProps) {
         )}
         <Progress creation={creation} />
         <Rest creation={creation} />
-        <FormEnd busy={busy} stays onCancel={onClose}>
+        <FormEnd busy={busy} stays onCancel={onClose} onStop={number > 1 ? creation.stop : undefined}>
           {rest > 0 && !busy ? common.retry : isOne ? daemons.create : dialog.create}
         </FormEnd>
       </Form>

@@ -93,7 +93,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
         <Failures says={rest > 0 ? codes.rest(failures.length) : codes.refused(failures.length)} failures={failures} />
       )}
       <div class="actions">
-        {busy && <Button onClick={stop}>{texts.stop}</Button>}
+        {busy && <Button onClick={stop}>{common.stop}</Button>}
         {!busy && !isBegun && (
           <Button data-safest onClick={close}>
             {common.cancel}

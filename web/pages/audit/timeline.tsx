@@ -78,9 +78,10 @@ const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
 /** One entry in words. */
 export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
   const { at, actor, actorName, action, target, targetName, detail } = entry;
-  const told = Object.entries(detail).filter(
-    ([name, value]) => !OF_TARGETS.has(name) && texts.said[name]?.(value) !== '',
-  );
+  const told = Object.entries(detail).filter(([name, value]) => {
+    const said = texts.said[name];
+    return !OF_TARGETS.has(name) && (said ? said(value) : value) !== '';
+  });
   // A daemon is its app.
   const isItself = target === actor.replace(/^device:/, 'app:');
   // The page is the account's.

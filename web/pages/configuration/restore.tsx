@@ -25,18 +25,19 @@ interface RestoreDialogProps {
 
 /** A header for the restored revision; its value is a secret, and goes with the dialog. */
 interface Header {
-  readonly kind: 'set' | 'none';
+  readonly kind: 'keep' | 'set' | 'none';
   readonly value: string;
 }
 
 /** Asks before a revision is restored, and for a header where the stored one is not for its endpoint. */
 export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: RestoreDialogProps) {
   const { say } = useSession();
-  const [header, setHeader] = useState<Header>({ kind: 'set', value: '' });
+  const [header, setHeader] = useState<Header>({ kind: now.authHeaderSet ? 'keep' : 'set', value: '' });
   const isNeeded = needsHeader(now, revision);
   const { busy, error, run } = useAction(async () => {
-    const authHeader = header.kind === 'set' ? header.value : '';
-    const body = { revision: revision.revision, seen: now.tag, ...(isNeeded && { authHeader }) };
+    const { kind, value } = header;
+    const sent = kind === 'keep' ? { keepHeader: true } : { authHeader: kind === 'set' ? value : '' };
+    const body = { revision: revision.revision, seen: now.tag, ...(isNeeded && sent) };
     try {
       await account(accountId).restoreConfiguration(body);
       say(texts.dialog.done(revision.revision));
@@ -47,7 +48,7 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
     onChanged();
     onClose();
   });
-  const after = { ...revision, authHeaderSet: isNeeded ? header.kind === 'set' : now.authHeaderSet };
+  const after = { ...revision, authHeaderSet: isNeeded ? header.kind !== 'none' : now.authHeaderSet };
   return (
     <Dialog title={texts.dialog.title(revision.revision)} onClose={onClose} wide>
       <Differences
@@ -58,7 +59,7 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
       />
       <p>{configuration.dialog.devices(now.devices)}</p>
       <Form unsaved={header.value !== ''} onSend={run}>
-        {isNeeded && <HeaderChoice header={header} onHeader={setHeader} />}
+        {isNeeded && <HeaderChoice header={header} isStored={now.authHeaderSet} onHeader={setHeader} />}
         {!isNeeded && now.authHeaderSet && <p>{texts.dialog.stays}</p>}
         <FormEnd error={error} busy={busy} onCancel={onClose}>
           {texts.dialog.action}
@@ -70,20 +71,23 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
 
 interface HeaderChoiceProps {
   readonly header: Header;
+  /** A header is stored now. */
+  readonly isStored: boolean;
   readonly onHeader: (header: Header) => void;
 }
 
-function HeaderChoice({ header: { kind, value }, onHeader }: HeaderChoiceProps) {
+function HeaderChoice({ header: { kind, value }, isStored, onHeader }: HeaderChoiceProps) {
   const id = useId();
   const fault = kind === 'set' && value !== '' ? authHeaderFault(value) : undefined;
   const choices = [
+    ...(isStored ? ([['keep', texts.dialog.keep]] as const) : []),
     ['set', texts.dialog.set],
     ['none', texts.dialog.without],
   ] as const;
   return (
     <fieldset>
       <legend>{configuration.header}</legend>
-      <p class="note warn">{texts.dialog.needed}</p>
+      <p class="note warn">{isStored ? texts.dialog.moves : texts.dialog.needed}</p>
       {choices.map(([choice, label]) => (
         <div class="check" key={choice}>
           <input

@@ -113,7 +113,7 @@ function List({ revisions, current, onRestore }: ListProps) {
           cell: ({ revision, restores }) => (
             <span class="row tight">
               {formatCount(revision)} {revision === current && <Badge tone="good">{texts.current}</Badge>}
-              {restores !== null && <span class="quiet small"> {texts.restored(restores)}</span>}
+              {restores !== null && <span class="quiet small">{texts.restored(restores)}</span>}
             </span>
           ),
         },

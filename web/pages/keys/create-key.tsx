@@ -39,6 +39,7 @@ export function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
         />
         <ExpiryFields draft={expiry} onDraft={setExpiry} disabled={isSent} hasNever />
         <ScopeFields draft={draft} onDraft={setDraft} disabled={isSent} />
+        <p class="quiet small">{dialog.endsWith}</p>
         {isSent && !busy && <p role="alert">{dialog.again}</p>}
         {!(error instanceof Unreachable) && <Problem error={error} />}
         <FormEnd busy={busy} stays onCancel={onClose}>

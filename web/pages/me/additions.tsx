@@ -3,6 +3,7 @@ import type { Me } from '../../api/panel.ts';
 import { useSession } from '../../shell/session.tsx';
 import { additions as texts } from '../../text/additions.ts';
 import { Button } from '../../ui/controls.tsx';
+import { browserKeeps, valueOf } from '../../ui/kept.ts';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 
@@ -18,19 +19,32 @@ const placeOf = ({ userId }: Pick<Me, 'userId'>): string => `muster-additions-pu
 const keyOf = ({ kind, at, name, client }: Addition): string => JSON.stringify([kind, at, name, client]);
 
 function putAway(me: Me): ReadonlySet<string> {
-  try {
-    const keys: unknown = JSON.parse(localStorage.getItem(placeOf(me)) ?? '[]');
-    return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
-  } catch {
-    return new Set();
-  }
+  const keys = valueOf(browserKeeps.read(placeOf(me)));
+  return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
 }
 
-const AdditionLine = ({ kind, name, at, client }: Addition) => (
+const AdditionLine = ({ kind, name, at, client, count }: Addition & { count: number }) => (
   <>
-    {texts.kinds[kind]} <Name>{name}</Name>, <Time at={at} />, {texts.from} {client}
+    {texts.kinds[kind]} <Name>{name}</Name>, {count > 1 && texts.times(count)} <Time at={at} />, {texts.from} {client}
   </>
 );
+
+interface Alike {
+  readonly newest: Addition;
+  readonly count: number;
+}
+
+/** Additions that differ by their time alone, as one; the oldest first. */
+function alike(additions: readonly Addition[]): readonly Alike[] {
+  const found = new Map<string, Alike>();
+  for (const newest of additions) {
+    const key = keyOf({ ...newest, at: '' });
+    const count = (found.get(key)?.count ?? 0) + 1;
+    found.delete(key);
+    found.set(key, { newest, count });
+  }
+  return [...found.values()];
+}
 
 /** What was added to the user's ways in, until they put it away. */
 export function AdditionsBanner() {
@@ -40,16 +54,16 @@ export function AdditionsBanner() {
   if (shown.length === 0) return null;
   const putAllAway = (): void => {
     const keys = me.additions.map(keyOf);
-    localStorage.setItem(placeOf(me), JSON.stringify(keys));
+    browserKeeps.write(placeOf(me), JSON.stringify(keys));
     setAway(new Set(keys));
   };
   return (
     <div class="banner" role="status">
       <p>{texts.banner}</p>
       <ul>
-        {shown.map((one) => (
-          <li key={keyOf(one)}>
-            <AdditionLine {...one} />
+        {alike(shown).map(({ newest, count }) => (
+          <li key={keyOf(newest)}>
+            <AdditionLine {...newest} count={count} />
           </li>
         ))}
       </ul>

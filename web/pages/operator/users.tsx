@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { anyText, useQuery } from '../../address/use-query.ts';
-import { operator, type MadeLink, type User } from '../../api/panel.ts';
+import { operator, type ListedUser, type MadeLink, type User } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useIsOpen } from '../../shell/rights.ts';
@@ -87,7 +87,21 @@ function isFound({ userId, name, login }: User, text: string): boolean {
   return userId === wanted || name.toLowerCase().includes(wanted) || login.toLowerCase().includes(wanted);
 }
 
-function UserTable({ users, onManage }: { users: readonly User[]; onManage: (userId: string) => void }) {
+/** What orders credentials: none comes first, then what was never used, then the longest unused. */
+const heldBy = (count: number, at: string | null): string => (count === 0 ? '' : (at ?? ' '));
+
+/** How many credentials of a kind a user has, and when one was last used. */
+function Held({ count, at }: { count: number; at: string | null }) {
+  if (count === 0) return <span class="quiet">{texts.none}</span>;
+  if (at === null) return <span>{texts.unused(count)}</span>;
+  return (
+    <span>
+      {texts.used(count)} <Time at={at} />
+    </span>
+  );
+}
+
+function UserTable({ users, onManage }: { users: readonly ListedUser[]; onManage: (userId: string) => void }) {
   const { columns } = texts;
   const { me } = useSession();
   const ways = ({ hasPassword, passkeys, identities }: User): string =>
@@ -119,15 +133,40 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
           name: columns.rights,
           by: ({ role, mappedRole, disabled }) =>
             Number(disabled) * 100 - GIVEN_ROLES.indexOf(role) * 10 - GIVEN_ROLES.indexOf(mappedRole),
-          cell: ({ role, mappedRole, disabled }) => (
+          cell: ({ role, mappedRole, disabled, providerRefusedAt }) => (
             <span class="row">
               {role !== 'none' && <Badge tone="good">{texts.roles[role]}</Badge>}
               {mappedRole !== 'none' && <Badge tone="good">{texts.byGroups(texts.roles[mappedRole])}</Badge>}
               {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
+              {providerRefusedAt !== null && (
+                <>
+                  <Badge tone="bad">{texts.refused}</Badge> <Time at={providerRefusedAt} />
+                </>
+              )}
             </span>
           ),
         },
-        { name: columns.created, by: ({ createdAt }) => createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          name: columns.keys,
+          by: ({ apiKeys, apiKeysLastUsedAt }) => heldBy(apiKeys, apiKeysLastUsedAt),
+          cell: ({ apiKeys, apiKeysLastUsedAt }) => <Held count={apiKeys} at={apiKeysLastUsedAt} />,
+        },
+        {
+          name: columns.tokens,
+          by: ({ accessTokens, accessTokensLastUsedAt }) => heldBy(accessTokens, accessTokensLastUsedAt),
+          cell: ({ accessTokens, accessTokensLastUsedAt }) => <Held count={accessTokens} at={accessTokensLastUsedAt} />,
+        },
+        {
+          name: columns.sessions,
+          by: ({ sessions, sessionsLastUsedAt }) => heldBy(sessions, sessionsLastUsedAt),
+          cell: ({ sessions, sessionsLastUsedAt }) => <Held count={sessions} at={sessionsLastUsedAt} />,
+        },
+        {
+          name: columns.created,
+          atFirst: false,
+          by: ({ createdAt }) => createdAt,
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         {
           name: columns.actions,
           unseen: true,

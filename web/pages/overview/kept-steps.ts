@@ -1,3 +1,5 @@
+import { browserKeeps, valueOf } from '../../ui/kept.ts';
+
 /* The accounts that this browser has shown the first steps of, and those for which they were put away. */
 
 const NAME = 'muster-first-steps';
@@ -7,15 +9,10 @@ const ACCOUNTS_MAX = 50;
 type State = 'begun' | 'away';
 
 function all(): Map<string, State> {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(NAME) ?? '{}');
-    const states = Object.entries(kept ?? {}).filter(
-      (one): one is [string, State] => one[1] === 'begun' || one[1] === 'away',
-    );
-    return new Map(states);
-  } catch {
-    return new Map();
-  }
+  const states = Object.entries(valueOf(browserKeeps.read(NAME)) ?? {}).filter(
+    (one): one is [string, State] => one[1] === 'begun' || one[1] === 'away',
+  );
+  return new Map(states);
 }
 
 export const keptSteps = (accountId: string): State | undefined => all().get(accountId);
@@ -25,10 +22,6 @@ export function keepSteps(accountId: string, state: State | undefined): void {
   const kept = all();
   kept.delete(accountId);
   if (state !== undefined) kept.set(accountId, state);
-  try {
-    if (kept.size === 0) localStorage.removeItem(NAME);
-    else localStorage.setItem(NAME, JSON.stringify(Object.fromEntries([...kept].slice(-ACCOUNTS_MAX))));
-  } catch {
-    // A browser that keeps nothing shows them again at the next visit.
-  }
+  const text = JSON.stringify(Object.fromEntries([...kept].slice(-ACCOUNTS_MAX)));
+  browserKeeps.write(NAME, kept.size === 0 ? undefined : text);
 }

@@ -363,7 +363,7 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Lists the users of the panel by name. There are at most 10000, so there are no pages. */
+  /** Lists the users of the panel by name, with their living API keys, access tokens and sessions, when these were last used, and whom the provider refused. There are at most 10000, so there are no pages. */
   async listUsers(options?: CallOptions): Promise<UserList> {
     return await this.listed('users', { method: 'GET', path: '/operator/v1/users', repeatable: true }, options);
   }
@@ -893,6 +893,46 @@ export interface ListServiceAuditQuery {
   readonly after?: string | undefined;
 }
 
+/** A user with the credentials that the user has: API keys, access tokens and sessions. */
+export interface ListedUser {
+  /** The id of the user. */
+  readonly userId: string;
+  /** The name by which others see the user. */
+  readonly name: string;
+  /** The name to sign in with; empty where there is none. */
+  readonly login: string;
+  /** When the user was made. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** Whether the user is refused. */
+  readonly disabled: boolean;
+  /** Whether the user is an operator; `role` says the same, and the others. */
+  readonly operator: boolean;
+  readonly role: InstallationRole;
+  readonly mappedRole: InstallationRole;
+  /** Whether the provider’s groups make the user an operator. */
+  readonly mappedOperator: boolean;
+  /** Whether the user has a password. */
+  readonly hasPassword: boolean;
+  /** The number of passkeys. */
+  readonly passkeys: number;
+  /** The number of identities at the provider. */
+  readonly identities: number;
+  /** The number of living API keys that the user made. */
+  readonly apiKeys: number;
+  /** When one of these was last used, at most 60 s behind; null where none was. UTC with milliseconds. */
+  readonly apiKeysLastUsedAt: string | null;
+  /** The number of living access tokens of the user. */
+  readonly accessTokens: number;
+  /** When one of these was last used, at most 5 minutes behind; null where none was. UTC with milliseconds. */
+  readonly accessTokensLastUsedAt: string | null;
+  /** The number of browsers in which the user is signed in. */
+  readonly sessions: number;
+  /** When one of these was last used, at most 5 minutes behind; null without one. UTC with milliseconds. */
+  readonly sessionsLastUsedAt: string | null;
+  /** When the provider refused to renew anything for a user whose API keys still work; null for others, and once the provider lets the user in again. UTC with milliseconds. */
+  readonly providerRefusedAt: string | null;
+}
+
 /** An API key with its account, without its text. */
 export interface MadeApiKey {
   /** The id of the API key; it is no secret. */
@@ -1231,5 +1271,5 @@ export interface UserLink {
 /** The users of the panel. */
 export interface UserList {
   /** The users, by name. */
-  readonly users: readonly User[];
+  readonly users: readonly ListedUser[];
 }

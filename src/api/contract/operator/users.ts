@@ -8,6 +8,7 @@ import {
   count,
   described,
   instant,
+  instantOrNull,
   KEY_ID,
   linkId,
   listInQuery,
@@ -115,6 +116,26 @@ const user = z
 
 export type User = z.infer<typeof user>;
 
+const listedUser = user
+  .safeExtend({
+    apiKeys: count('The number of living API keys that the user made.', 2),
+    apiKeysLastUsedAt: instantOrNull('When one of these was last used, at most 60 s behind; null where none was.'),
+    accessTokens: count('The number of living access tokens of the user.', 1),
+    accessTokensLastUsedAt: instantOrNull(
+      'When one of these was last used, at most 5 minutes behind; null where none was.',
+    ),
+    sessions: count('The number of browsers in which the user is signed in.', 1),
+    sessionsLastUsedAt: instantOrNull('When one of these was last used, at most 5 minutes behind; null without one.'),
+    providerRefusedAt: instantOrNull(
+      'When the provider refused to renew anything for a user whose API keys still work; null for others, and once the provider lets the user in again.',
+    ),
+  })
+  .meta({
+    id: 'ListedUser',
+    description: 'A user with the credentials that the user has: API keys, access tokens and sessions.',
+  });
+export type ListedUser = z.infer<typeof listedUser>;
+
 /** A link for a user, whose address is in this answer alone. */
 const link = z
   .object({
@@ -157,13 +178,13 @@ export const listUsers = operation({
   path: '/operator/v1/users',
   roles: READERS,
   summary: 'List the users',
-  description: `Lists the users of the panel by name. There are at most ${LIMITS.usersMax}, so there are no pages.`,
+  description: `Lists the users of the panel by name, with their living API keys, access tokens and sessions, when these were last used, and whom the provider refused. There are at most ${LIMITS.usersMax}, so there are no pages.`,
   answers: [
     {
       status: 200,
       description: 'The users.',
       schema: z
-        .object({ users: described(z.array(user), 'The users, by name.', undefined) })
+        .object({ users: described(z.array(listedUser), 'The users, by name.', undefined) })
         .meta({ id: 'UserList', description: 'The users of the panel.' }),
     },
   ],

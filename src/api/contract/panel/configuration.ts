@@ -159,18 +159,28 @@ export const restoreConfiguration = operation({
   summary: 'Restore a revision of the configuration',
   description:
     'Stores what a kept revision has, as a new revision. The header that is stored now stays where the revision has an endpoint ' +
-    'of the same origin; for another origin, and where the header of the revision is not stored any more, `authHeader` must be ' +
-    'sent, and is empty for none: otherwise it is refused with `invalid_auth_header`. Another address for a header that is stored ' +
-    'needs a fresh proof, or the header anew.',
+    'of the same origin. For another origin, `keepHeader` or `authHeader` must be sent, and where the header of the revision is ' +
+    'not stored any more, `authHeader`, which is empty for none: otherwise it is refused with `invalid_auth_header`. Another ' +
+    'address for a header that is stored needs a fresh proof, or the header anew.',
   body: closedBody(
     z.object({
       revision: revisionNumber('The revision to restore.'),
       seen: tag,
       authHeader: storeOtelConfig.body.shape.authHeader,
+      keepHeader: described(
+        z.boolean(),
+        'Whether the header that is stored now goes to the endpoint of the revision, whatever its origin is.',
+        true,
+      ).optional(),
     }),
     { id: 'RestoreConfigurationRequest', description: 'The revision to restore.' },
   ),
-  refuse: { revision: 'invalid_request', seen: 'invalid_request', authHeader: 'invalid_auth_header' },
+  refuse: {
+    revision: 'invalid_request',
+    seen: 'invalid_request',
+    authHeader: 'invalid_auth_header',
+    keepHeader: 'invalid_request',
+  },
   errors: ['enterprise_required', 'changed_meanwhile'],
   answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
 });

@@ -56,7 +56,7 @@ export const readEvents = operation({
     'anything may have changed, such as after a `Last-Event-ID` that is too old. `ended` says that the session has ended ' +
     'or that an account may not be followed any more, and is the last event.',
   query: eventQuery,
-  errors: ['overloaded'],
+  errors: ['not_found', 'overloaded'],
   answers: [
     {
       status: 200,

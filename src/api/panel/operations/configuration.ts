@@ -54,8 +54,11 @@ export const storeConfiguration = handle(operations.storeConfiguration)(async (r
 
 /** POST /panel/v1/accounts/{accountId}/otel-config/restore: under the conditions of a change. */
 export const restoreConfiguration = handle(operations.restoreConfiguration)(async (request, services) => {
-  const { revision, authHeader, seen } = request.body;
-  const restoration = { revision, authHeader: headerOf(authHeader) };
+  const { revision, authHeader, keepHeader, seen } = request.body;
+  const restoration = {
+    revision,
+    authHeader: headerOf(authHeader) ?? (keepHeader === true ? 'keep' : undefined),
+  } as const;
   return await changed(request, services, seen, (conditions) =>
     services.otelConfigs.restore(request.caller, restoration, conditions),
   );

@@ -4,6 +4,7 @@ import type { Identity } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh, lacksSecondFactor } from '../../../domain/sessions/proof.ts';
+import { hasIdentity } from '../../../domain/users/user-state.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
@@ -120,7 +121,6 @@ async function admitted(
   flow: Flow,
 ): Promise<Onward> {
   const { settings } = providerOf(services);
-  if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const when = { at: services.clock.now(), asked: flow.asked };
   const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups(), when);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
@@ -129,6 +129,7 @@ async function admitted(
   }
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
   if (flow.linkedBy !== undefined) return await linked(request, services, user, flow);
+  if (flow.provedBy !== undefined) return await proved(request, services, user, answer, flow);
   return await signedIn(request, services, user, answer);
 }
 
@@ -154,24 +155,42 @@ async function linked(
   return outcome === 'linked' ? onTo(request, '/me', headers) : failedFor(request, outcome, flow);
 }
 
-/** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
+/**
+ * The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. The provider's
+ * answer counts as that to a sign-in: its roles are taken over, and its refresh token is the newest.
+ */
 async function proved(
   request: OpenRequest<unknown>,
   services: PanelServices,
-  { issuer, subject, authenticatedAt, methods }: ProviderAnswer,
+  { identity, mapped }: ProviderUser,
+  { sid, refreshToken, authenticatedAt, methods }: ProviderAnswer,
   flow: Purpose,
 ): Promise<Onward> {
   const signedIn = await request.optionalSession();
   if (!signedIn || signedIn.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
-  const isHis = ({ record }: UserEntry): boolean =>
-    record.identities.some((one) => one.issuer === issuer && one.subject === subject);
+  const isHis = ({ record }: UserEntry): boolean => hasIdentity(record, identity);
   if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);
   const proof = proofAt(authenticatedAt, services.clock.now());
   if (!proof) return failedFor(request, 'proof_missing', flow);
-  const secondFactor = secondFactorOf(methods, services);
-  const proving = { signedIn, origin: request.userOrigin(signedIn), cookies: request.cookies };
-  const headers = await proveSession(proving, services, { ...proof, ...secondFactor }, isHis);
-  return { status: 303, headers: ['Location', '/proved', ...headers] };
+  const origin = request.userOrigin(signedIn);
+  await services.providerUsers.renew(origin, signedIn.user.id, { identity, mapped });
+  const own = signedIn.session.record.identity;
+  const isOwn = own !== undefined && own.issuer === identity.issuer && own.subject === identity.subject;
+  const gained = {
+    ...proof,
+    ...secondFactorOf(methods, services),
+    ...(isOwn && sid !== undefined && { identity: { ...own, sid } }),
+  };
+  const given = isOwn ? refreshToken : undefined;
+  const proving = { signedIn, origin, cookies: request.cookies };
+  try {
+    const headers = await proveSession(proving, services, gained, isHis, given);
+    return { status: 303, headers: ['Location', '/proved', ...headers] };
+  } catch (error) {
+    // Whoever has no role any more has no session either.
+    if (error instanceof Refusal && error.code === 'invalid_session') return failedFor(request, 'expired', flow);
+    throw error;
+  }
 }
 
 /** The proof of an answer that says when the user signed in; undefined where it does not, or that was too long ago. */
@@ -202,14 +221,12 @@ async function signedIn(
     if (admitted === 'no_role') return failedFor(request, 'no_role');
     const { id } = admitted;
     const identity = { ...user.identity, ...(sid !== undefined && { sid }) };
-    const isHis = (one: Identity): boolean =>
-      one.issuer === user.identity.issuer && one.subject === user.identity.subject;
     const proof = proofAt(authenticatedAt, services.clock.now());
     const headers = await beginSession(
       request,
       services,
       { userId: id, method: 'provider', identity, ...(proof && { proof }), ...secondFactorOf(methods, services) },
-      ({ record }) => record.identities.some(isHis),
+      ({ record }) => hasIdentity(record, user.identity),
       async (sessionId) => {
         if (refreshToken) await services.refreshTokens.keep(sessionId, refreshToken);
       },

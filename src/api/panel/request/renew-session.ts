@@ -23,12 +23,13 @@ interface Renewing {
 }
 
 type Services = Pick<PanelServices, 'sessions' | 'refreshTokens'>;
-type Gained = Pick<SessionRecord, 'proof' | 'secondFactor'>;
+type Gained = Pick<SessionRecord, 'proof' | 'secondFactor' | 'identity'>;
 
 /**
  * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
  * @param commit begins it, with what makes that necessary; false where nothing was changed
+ * @param given a refresh token that the provider gave a moment ago: it takes the place of the one that the session has
  * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried
  * again; `unchanged` as `commit` says
  * @throws whatever `commit` throws; StoreUnavailable
@@ -38,6 +39,7 @@ async function replaced(
   { sessions, refreshTokens }: Services,
   gained: Gained,
   commit: (replacement: Replacement) => Promise<boolean>,
+  given?: Secret,
 ): Promise<RenewedSession | 'unchanged' | undefined> {
   const { user, session } = signedIn;
   const { createdAt: _begun, expiresAt, ...kept } = session.record;
@@ -47,13 +49,15 @@ async function replaced(
   const claimed = kept.method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
   if (claimed === 'busy') return undefined;
   if (!(await commit({ session: next, replaced: session.id }))) return 'unchanged';
-  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
+  const token = given ?? (claimed === 'none' ? undefined : claimed.token);
+  if (token && kept.method === 'provider') await refreshTokens.keep(next.sessionId, token);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
 }
 
 /**
  * Begins a session in the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
+ * @param given a refresh token that takes the place of the one that the session has
  * @param holds whether the user, as the commit reads them, is still the one who was judged
  * @returns undefined where a replica renews the roles right now: it may be tried again
  * @throws Refusal `sign_in_failed` where it does not hold, `invalid_session`; StoreUnavailable; Busy
@@ -63,11 +67,13 @@ export async function renewSession(
   services: Services,
   gained: Gained = {},
   holds: (user: UserEntry) => boolean = () => true,
+  given?: Secret,
 ): Promise<RenewedSession | undefined> {
-  const renewed = await replaced(request, services, gained, async ({ session, replaced: former }) => {
+  const beginning = async ({ session, replaced: former }: Replacement): Promise<boolean> => {
     await services.sessions.begin(request.origin, session, holds, former);
     return true;
-  });
+  };
+  const renewed = await replaced(request, services, gained, beginning, given);
   return renewed === 'unchanged' ? undefined : renewed;
 }
 
@@ -97,7 +103,8 @@ export const renewedCookie = (cookies: CookieNames, { token, seconds }: RenewedS
 
 /**
  * Proves the session of a request: the session that takes its place carries the proof.
- * @param at when the user proved it, in milliseconds since 1970
+ * @param proof when the user proved it, in milliseconds since 1970, and what the session has by it
+ * @param given the refresh token that the provider gave with the proof
  * @param holds whether the user, as the commit reads them, is still the one who proved it
  * @returns the headers that give the browser the session
  * @throws Refusal `sign_in_failed`, `invalid_session`; HttpRefusal `overloaded`; StoreUnavailable; Busy
@@ -105,12 +112,12 @@ export const renewedCookie = (cookies: CookieNames, { token, seconds }: RenewedS
 export async function proveSession(
   request: Renewing & { readonly cookies: CookieNames },
   services: Services,
-  proof: { readonly by: ProofWay; readonly at: number; readonly secondFactor?: SessionRecord['secondFactor'] },
+  proof: { readonly by: ProofWay; readonly at: number } & Omit<Gained, 'proof'>,
   holds: (user: UserEntry) => boolean,
+  given?: Secret,
 ): Promise<readonly string[]> {
-  const { by, at, secondFactor } = proof;
-  const gained = { proof: { at, by }, ...(secondFactor && { secondFactor }) };
-  const renewed = await renewSession(request, services, gained, holds);
+  const { by, at, ...gained } = proof;
+  const renewed = await renewSession(request, services, { ...gained, proof: { at, by } }, holds, given);
   if (!renewed) throw new HttpRefusal('overloaded');
   const { cookies } = request;
   return [...renewedCookie(cookies, renewed), ...setCookie(cookies, cookies.flow, '', 0)];

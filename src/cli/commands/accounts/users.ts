@@ -1,4 +1,4 @@
-import type { AccessToken, ChangeUserRequest, MadeApiKey, OperatorClient, User, UserLink } from '#client';
+import type { AccessToken, ChangeUserRequest, ListedUser, MadeApiKey, OperatorClient, User, UserLink } from '#client';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList, printOne } from '../../output/print.ts';
@@ -22,6 +22,16 @@ const COLUMNS: readonly Column<User>[] = [
   { head: 'PASSKEYS', field: 'passkeys', minor: true },
   { head: 'IDENTITIES', field: 'identities', minor: true },
   { head: 'CREATED', field: 'createdAt', kind: 'time' },
+];
+const LISTED: readonly Column<ListedUser>[] = [
+  ...COLUMNS,
+  { head: 'KEYS', field: 'apiKeys' },
+  { head: 'KEYS USED', field: 'apiKeysLastUsedAt', kind: 'time' },
+  { head: 'TOKENS', field: 'accessTokens' },
+  { head: 'TOKENS USED', field: 'accessTokensLastUsedAt', kind: 'time' },
+  { head: 'SESSIONS', field: 'sessions' },
+  { head: 'SESSIONS USED', field: 'sessionsLastUsedAt', kind: 'time' },
+  { head: 'REFUSED', field: 'providerRefusedAt', kind: 'time' },
 ];
 const idOf = ({ userId }: Pick<User, 'userId'>): string => userId;
 
@@ -64,7 +74,7 @@ export async function createUser(call: Invocation, { name, login, operator, role
 /** @throws ConfigError, MusterError */
 export async function listUsers(call: Invocation): Promise<void> {
   const { users: items } = await operatorOf(call).listUsers(requestOf(call));
-  await printList(call, { columns: COLUMNS, id: idOf, items, none: 'There is no user.' });
+  await printList(call, { columns: LISTED, id: idOf, items, none: 'There is no user.' });
 }
 
 /** The fields of a request that give a role; the service refuses two that differ. */

@@ -11,7 +11,7 @@ import {
 } from '../../../support/panel/panel-users.ts';
 import { codeOf } from '../../../support/panel/visitor.ts';
 import { auditOf, purgeOtel, setOtel } from '../../../support/service/daemon.ts';
-import { call, createApp, enroll, tenant, type Answer } from '../../../support/service/muster.ts';
+import { call, createApp, enroll, poll, tenant, type Answer } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
@@ -166,6 +166,26 @@ onEachBackend('the history of a configuration', (backend) => {
     // The same address needs none.
     expect((await it.restore(2)).status).toBe(200);
     expect((await it.restore(3, {}, stale)).status).toBe(200);
+  });
+
+  test('a header that is kept on purpose goes to another origin with a fresh proof, and where one is stored', async () => {
+    await using it = await scene(await panelMuster(backend));
+    await it.put({ endpoint: A, authHeader: HEADER });
+    await it.put({ endpoint: B });
+    const stale = await signedIn(it.store, it.owner.userId, { proof: { at: Date.now() - 3_600_000, by: 'password' } });
+    const refused = await it.restore(1, { keepHeader: true }, stale);
+    expect([refused.status, codeOf(refused)]).toEqual([403, 'proof_required']);
+    const unkept = await it.restore(1, { keepHeader: false });
+    expect([unkept.status, codeOf(unkept)]).toEqual([400, 'invalid_auth_header']);
+    expect(await it.numbers()).toEqual([2, 1]);
+    const kept = await it.restore(1, { keepHeader: true });
+    expect(kept).toMatchObject({ status: 200, body: { revision: 3, endpoint: A, authHeaderSet: true } });
+    const credential = await enroll(it.muster, await createApp(it.muster, it.apiKey));
+    expect((await poll(it.muster, credential)).text).toContain(HEADER);
+    await it.put({ endpoint: A, authHeader: '' });
+    // Nothing is there to be kept.
+    const gone = await it.restore(1, { keepHeader: true });
+    expect([gone.status, codeOf(gone)]).toEqual([400, 'invalid_auth_header']);
   });
 
   test('of those who restore and save at once one does, and the others are told', async () => {

@@ -4,10 +4,11 @@ import { updateUser } from '../../../../src/cli/commands/accounts/users.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import type { Store } from '../../../../src/store/port.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
-import { putUser } from '../../../support/panel/panel-users.ts';
+import { ask, putUser, signedIn } from '../../../support/panel/panel-users.ts';
 import { GOOD_PASSWORD, tokenOf, Visitor } from '../../../support/panel/visitor.ts';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
-import { Muster, tenant } from '../../../support/service/muster.ts';
+import { commandsOf } from '../../../support/repository/document-commands.ts';
+import { call, Muster, tenant } from '../../../support/service/muster.ts';
 
 let muster: Muster;
 let store: Store;
@@ -69,6 +70,31 @@ describe('users', () => {
     });
     expect(await run('update', 'nobody', '--name', 'x')).toMatchObject({ code: 4, stdout: '' });
     expect(await run('update', userId, '--disable', '--enable')).toMatchObject({ code: 2 });
+  });
+
+  test('who leave are found and deleted by the commands of the document', async () => {
+    const { accountId } = await tenant(muster);
+    const { token, userId } = await signedIn(store, {
+      login: 'leaver@example.com',
+      accounts: [{ accountId, role: 'owner' }],
+    });
+    await putUser(store, { accounts: [{ accountId, role: 'owner' }] });
+    const made = await ask({ muster }, { token }, `/accounts/${accountId}/api-keys`, { method: 'POST', body: {} });
+    const { keyId, apiKey } = made.body as { keyId: string; apiKey: string };
+    expect((await call(`${muster.api}/v1/apps`, { token: apiKey })).status).toBe(200);
+    const lines = commandsOf('docs/OPERATIONS.md', 'Offboard a person').trim().split('\n');
+    const results: Ended[] = [];
+    for (const line of lines) {
+      const [, ...args] = line.replace('ann@example.com', 'leaver@example.com').split(' ');
+      results.push(await musterHere(args, env));
+    }
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    const [list, keys] = results;
+    expect(list?.stdout).toMatch(/ KEYS +KEYS USED +TOKENS +TOKENS USED +SESSIONS +SESSIONS USED/);
+    expect(list?.stdout).toMatch(new RegExp(`${userId} .* 1 +\\S.* 1 +\\S`));
+    expect(keys?.stdout).toContain(keyId);
+    expect(await json<User[]>('list')).not.toContainEqual(expect.objectContaining({ userId }));
+    expect((await call(`${muster.api}/v1/apps`, { token: apiKey })).status).toBe(401);
   });
 
   test('are found as logins are compared at a sign-in, and of two of an earlier version one by its exact form', async () => {

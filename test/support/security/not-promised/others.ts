@@ -9,6 +9,7 @@ import { OPERATOR_AUDIT } from '../../../../src/domain/records/audit-records.ts'
 import { parseRecord } from '../../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { supervisorFile } from '../../../../src/opamp/supervisor-file.ts';
+import { accepted, leaver, signedOutByProvider } from '../../offboarding/leavers.ts';
 import { signing, meOf } from '../../panel/signing.ts';
 import { asOperator } from '../../panel/visitor.ts';
 import { detection, listReviews, sendDetections } from '../../records/detections.ts';
@@ -85,6 +86,15 @@ export const OTHERS: Checks = {
     expect((await meOf(it, token)).body).toMatchObject({ operator: true });
     expect((await ask(it.panel, { token: token ?? '' }, '/users')).status).toBe(200);
   },
+
+  'Somebody who left after a logout, or whom the provider refuses, is not kept from API keys that they know.':
+    async () => {
+      await using it = await signing();
+      const ann = await leaver(it, 'ann');
+      await it.provider.set({ gone: true });
+      expect((await signedOutByProvider(it, 'ann')).status).toBe(200);
+      expect(await accepted(it.panel, ann)).toEqual([401, 200, 200]);
+    },
 
   'No webhook judges custom resources: whoever may write one acts for any account of its namespace.': async () => {
     const manifests = filesOf('test/charts/golden/*.yaml').flatMap((text) =>

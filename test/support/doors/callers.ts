@@ -1,0 +1,230 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PATH_IDS } from '../../../src/api/contract/fields.ts';
+import { OPERATOR_ROLES, type OperatorRole } from '../../../src/config/operator-tokens.ts';
+import type { ListenerName } from '../../../src/config/listeners.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { exampleBody, type DocumentName } from '../openapi/documents.ts';
+import { judgeAnswer } from '../openapi/judge-answer.ts';
+import { makeToken } from '../panel/access-tokens/tokens.ts';
+import { ask, signedIn, type UserOptions } from '../panel/panel-users.ts';
+import { detection, listReviews, sendDetections } from '../records/detections.ts';
+import { setOtel } from '../service/daemon.ts';
+import { call, createApp, enroll, tenant, type CreatedApp, type Muster, type Tenant } from '../service/muster.ts';
+import type { Row } from './callers-table.ts';
+
+/* The kinds of callers of CONTRACT.md#callers on one Muster, with two accounts that have one of each record. */
+
+const LISTENERS = { v1: 'api', device: 'device', operator: 'ops', panel: 'panel' } as const satisfies Record<
+  DocumentName,
+  ListenerName
+>;
+
+export type Ids = Readonly<Record<string, string>>;
+export type Headers = Readonly<Record<string, string>>;
+
+/** An account with its records. */
+export interface Peopled extends Tenant {
+  readonly app: CreatedApp;
+  readonly credential: string;
+  readonly ids: Ids;
+}
+
+/** The ids of records that are not there. */
+export const MISSING: Ids = Object.fromEntries(
+  Object.entries(PATH_IDS).map(([name, schema]) => [name, String(schema?.meta()?.examples?.[0])]),
+);
+
+export const operatorToken = (role: OperatorRole): string => `${role}-token-${'0123456789'.repeat(3)}`;
+
+/** Variables of a Muster that knows an operator token of each role, and asks for one at `/metrics`, too. */
+export function environment(directory: string): Readonly<Record<string, string>> {
+  const file = join(directory, 'operator-tokens');
+  const lines = OPERATOR_ROLES.map((role) => `ann-${role}:${role}:${operatorToken(role)}\n`);
+  writeFileSync(file, lines.join(''), { mode: 0o600 });
+  return { MUSTER_OPERATOR_TOKEN_FILE: file, MUSTER_METRICS_AUTH: 'token' };
+}
+
+/** What an answer that refuses must have nothing of: secrets, and the names of what the accounts have. */
+export const TOLD = /mst_|"enrollCode"|"apiKey"|"url"|hidden/i;
+
+/** An answer, without the events of a stream. */
+export interface Got {
+  readonly status: number;
+  readonly text: string;
+  /** Of the error; undefined where it is none. */
+  readonly code: string | undefined;
+}
+
+/** What a request has in the place of what is usual for its row. */
+interface Another {
+  readonly method?: string;
+  readonly body?: object;
+  readonly query?: string;
+}
+
+/** Rows for which one person or token has rate enough, whatever is asked of each. */
+const ROWS_EACH = 40;
+
+export class Callers {
+  readonly muster: Muster;
+  readonly store: Store;
+  readonly own: Peopled;
+  readonly foreign: Peopled;
+
+  private constructor(muster: Muster, store: Store, own: Peopled, foreign: Peopled) {
+    this.muster = muster;
+    this.store = store;
+    this.own = own;
+    this.foreign = foreign;
+  }
+
+  static async on(muster: Muster, store: Store): Promise<Callers> {
+    const [own, foreign] = [await peopled(muster, store), await peopled(muster, store)];
+    return new Callers(muster, store, own, foreign);
+  }
+
+  /** The credentials of a caller, as header fields, for each of so many rows. */
+  async credentials(api: DocumentName, caller: string, rows: number): Promise<(row: number) => Headers> {
+    const made: Headers[] = [];
+    for (let from = 0; from < rows; from += ROWS_EACH) made.push(await this.credential(api, caller));
+    return (row) => made[Math.floor(row / ROWS_EACH)] ?? {};
+  }
+
+  /** A new credential of a caller. */
+  async credential(api: DocumentName, caller: string): Promise<Headers> {
+    if (caller === 'nobody') return {};
+    if (api === 'v1') return bearer(caller === 'full' ? this.own.apiKey : await this.#key(caller));
+    if (api === 'device') return bearer(this.own.credential);
+    if (api === 'operator') return bearer(operatorToken(caller as OperatorRole));
+    if (caller.startsWith('token: ')) return bearer(await this.#accessToken(caller.slice('token: '.length)));
+    return { cookie: await this.#session(PEOPLE[caller]?.(this.own, this.foreign)) };
+  }
+
+  async #key(access: string): Promise<string> {
+    const made = await call(`${this.muster.ops}/operator/v1/accounts/${this.own.accountId}/api-keys`, {
+      method: 'POST',
+      token: operatorToken('operator'),
+      body: { access },
+    });
+    return String(made.body['apiKey']);
+  }
+
+  /** A person with the greatest role on both accounts makes it: it is of one account, and of its own role. */
+  async #accessToken(kind: string): Promise<string> {
+    const accountId = kind === 'another account' ? this.foreign.accountId : this.own.accountId;
+    const both = [this.own, this.foreign].map((one) => ({ accountId: one.accountId, role: 'owner' as const }));
+    const by = await signedIn(this.store, { accounts: both });
+    return (await makeToken(this, by, { accountId, role: kind === 'viewer' ? 'viewer' : 'owner' })).token;
+  }
+
+  async #session(options: UserOptions | undefined): Promise<string> {
+    if (!options) throw new Error('The table has a caller of the panel that is nobody here.');
+    const { token } = await signedIn(this.store, options);
+    return `muster_${this.muster.service.panel.port}=${token}`;
+  }
+
+  url(api: DocumentName): string {
+    return this.muster[LISTENERS[api]];
+  }
+
+  /** One request of a row, on the records of these ids. */
+  async ask(row: Row, credential: Headers, ids: Ids, more: Another = {}): Promise<Got> {
+    for (;;) {
+      const got = await this.#askOnce(row, credential, ids, more);
+      // One backup goes at a time, and the one before it may not have ended yet.
+      if (got.status !== 503) return got;
+    }
+  }
+
+  async #askOnce(
+    row: Row,
+    credential: Headers,
+    ids: Ids,
+    { method = row.method, body = bodyOf(row), query = queryOf(row) }: Another,
+  ): Promise<Got> {
+    const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? MISSING[name] ?? '');
+    const url = `${this.url(row.api)}${path}${query}`;
+    const isWrite = method !== 'GET' && method !== 'HEAD';
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(isWrite && { 'content-type': 'application/json' }),
+        ...(isWrite && row.api === 'panel' && { origin: this.url('panel') }),
+        ...credential,
+      },
+      ...(isWrite && body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const { status, headers } = response;
+    if (headers.get('content-type')?.startsWith('text/event-stream') === true) {
+      await response.body?.cancel();
+      return { status, text: '', code: undefined };
+    }
+    const text = await response.text();
+    judgeAnswer({ method, url }, { status, headers, text });
+    return { status, text, code: /^\{"error":\{"code":"([a-z_]+)"/.exec(text)?.[1] };
+  }
+}
+
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
+/** The people of the panel by the names of the table. */
+const PEOPLE: Readonly<Record<string, (own: Tenant, foreign: Tenant) => UserOptions>> = {
+  operator: () => ({ operator: true }),
+  support: () => ({ record: { installationRole: 'support' } }),
+  auditor: () => ({ record: { installationRole: 'auditor' } }),
+  owner: ({ accountId }) => ({ accounts: [{ accountId, role: 'owner' }] }),
+  viewer: ({ accountId }) => ({ accounts: [{ accountId, role: 'viewer' }] }),
+  'of another account': (_own, { accountId }) => ({ accounts: [{ accountId, role: 'owner' }] }),
+};
+
+async function peopled(muster: Muster, store: Store): Promise<Peopled> {
+  const one = await tenant(muster);
+  const { accountId, keyId, apiKey } = one;
+  const app = await createApp(muster, apiKey, 'hidden app');
+  const daemon = await createApp(muster, apiKey, 'hidden daemon');
+  const credential = await enroll(muster, daemon);
+  await setOtel(muster, apiKey, { evidenceLevel: 'redacted' });
+  await sendDetections(muster, credential, [detection({ rule: 'hidden rule' })]);
+  const [entry] = await listReviews(muster, accountId);
+  const member = await signedIn(store, { name: 'Hidden Hal', accounts: [{ accountId, role: 'owner' }] });
+  const { tokenId } = await makeToken({ muster }, member, { accountId });
+  await ask({ muster }, member, `/accounts/${accountId}/invitations`, { method: 'POST', body: { role: 'viewer' } });
+  const invitations = (await ask({ muster }, member, `/accounts/${accountId}/invitations`)).body['invitations'];
+  const [invitation] = invitations as { readonly linkId: string }[];
+  if (!entry || !invitation) throw new Error('The account has not one of each record.');
+  const { userId, sessionId } = member;
+  const { appId } = daemon;
+  const records = { entryId: entry.entryId, linkId: invitation.linkId, userId, sessionId, tokenId };
+  return { ...one, app, credential, ids: { accountId, keyId, appId, ...records } };
+}
+
+/** The queries without which a request is refused for what it says, by the end of the row. */
+const QUERIES: readonly (readonly [row: RegExp, query: string])[] = [
+  [/^GET .*\/usage$/, '?month=2026-01'],
+  [/^GET .*\/find$/, '?text=hidden'],
+  [/^DELETE .*\/users\/\{userId\}$/, '?keepKeys='],
+  [/^DELETE .*\/former-secret$/, '?formerExpiresAt=2099-01-31T00:00:00.000Z'],
+];
+
+const queryOf = ({ method, path }: Row): string =>
+  QUERIES.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? '';
+
+/** The example of the body in the document, which is a valid one. */
+function bodyOf({ api, method, path }: Row): object | undefined {
+  const isDocumented = path.startsWith(`${PREFIXES[api]}/`) && method !== 'GET' && path !== '/v1/opamp';
+  const spelled = path.replaceAll(/\{(\w+)\}/g, ':$1');
+  const body = isDocumented ? exampleBody(api, { method: method.toLowerCase(), path: spelled }) : undefined;
+  // One who fails to sign in has to wait, and a login is one person's.
+  return body && 'login' in body ? { ...body, login: `somebody-${(logins += 1)}@example.com` } : body;
+}
+
+let logins = 0;
+
+const PREFIXES: Readonly<Record<DocumentName, string>> = {
+  v1: '/v1',
+  device: '/device/v1',
+  operator: '/operator/v1',
+  panel: '/panel/v1',
+};
