@@ -221,7 +221,7 @@ export const testCollector = operation({
     'Sends an empty export of traces by OTLP over HTTP to the stored address with the stored header, once in 10 s for an ' +
     'account, and waits 5 s at most. No redirect is followed. It is this service that tries it: whether daemons reach the ' +
     'collector from where they are, it cannot tell.',
-  errors: ['enterprise_required', 'conflict', 'rate_limited'],
+  errors: ['enterprise_required', 'conflict'],
   answers: [{ status: 200, description: 'The outcome.', schema: tested }],
 });
 

@@ -61,7 +61,7 @@ export const readLink = operation({
   summary: 'Show what a link is for',
   description: 'Tells what the link gives, and to whom; it is not used up.',
   body: closedBody(z.object({ token }), { id: 'ReadLinkRequest', description: 'A link.' }),
-  errors: ['invalid_request', 'rate_limited'],
+  errors: ['invalid_request'],
   answers: [
     {
       status: 200,
@@ -91,7 +91,7 @@ export const acceptLink = operation({
     }),
     { id: 'AcceptLinkRequest', description: 'A link, and what a new user needs.' },
   ),
-  errors: ['invalid_request', 'second_factor_required', 'conflict', 'overloaded', 'rate_limited'],
+  errors: ['invalid_request', 'second_factor_required', 'conflict', 'overloaded'],
   answers: [
     {
       status: 200,

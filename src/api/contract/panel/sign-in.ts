@@ -89,7 +89,7 @@ export const signInByPassword = operation({
     'cookie of that answer or from the same network, is judged before all who do not wait; one who comes earlier begins ' +
     'to wait anew.',
   body: closedBody(z.object({ login, password }), { id: 'PasswordSignIn', description: 'A login and its password.' }),
-  errors: ['sign_in_failed', 'overloaded', 'rate_limited'],
+  errors: ['sign_in_failed', 'overloaded'],
   ticket: true,
   answers: [{ status: 200, description: 'The password is right.', schema: signedIn, headers: ['Set-Cookie'] }],
 });
@@ -102,7 +102,6 @@ export const beginPasskeySignIn = operation({
   summary: 'Begin to sign in with a passkey',
   description: 'Gives the browser a challenge for any passkey of this installation.',
   body: closedBody(z.object({}), { id: 'PasskeyOptionsRequest', description: 'Nothing.' }),
-  errors: ['rate_limited'],
   answers: [
     {
       status: 200,
@@ -127,7 +126,7 @@ export const signInByPasskey = operation({
     id: 'PasskeySignIn',
     description: 'The answer of a passkey.',
   }),
-  errors: ['sign_in_failed', 'rate_limited'],
+  errors: ['sign_in_failed'],
   answers: [{ status: 200, description: 'A session has begun.', schema: signedIn, headers: ['Set-Cookie'] }],
 });
 
@@ -140,7 +139,7 @@ export const signInByProvider = operation({
   access: 'anyone',
   summary: 'Sign in at the provider',
   description: `Leads the browser to the OpenID Connect provider. ${problem}`,
-  errors: ['not_found', 'rate_limited'],
+  errors: ['not_found'],
   answers: [{ status: 303, description: 'On to the provider.', headers: ['Location', 'Set-Cookie'] }],
 });
 
