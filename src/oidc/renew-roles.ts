@@ -98,24 +98,27 @@ const originOf = ({ clock }: RenewRolesDeps): Origin => ({
   deadline: clock.monotonic() + LIMITS.requestDeadlineMs,
 });
 
-/** What the provider says to the token of a session; `nothing` where there is none, or its answer has no meaning. */
-type Said = 'accepts' | 'refuses' | 'busy' | 'nothing';
+/** What the provider says to the token of a session: `none` where there is no token, `unclear` without a meaning. */
+type Said = 'accepts' | 'refuses' | 'busy' | 'unclear' | 'none';
 
 /**
  * Asks with the token of the newest session first, until one is accepted. A refused one ends its session; where none is
- * accepted, the provider refuses the user. While another replica is at one of them, the next round tells.
+ * accepted, the provider refuses the user. While another replica is at one of them, or an answer to one has no meaning,
+ * the next round tells.
  */
 async function renewed(deps: RenewRolesDeps, { user, sessions }: Due): Promise<void> {
   const asked = await deps.fleet.revision();
   const refused: SessionEntry[] = [];
-  let isAccepted = false;
+  let [isAccepted, isUnclear] = [false, false];
   for (const session of sessions.toSorted((a, b) => b.record.createdAt - a.record.createdAt)) {
     const said = await saidOf(deps, user, session, asked);
     if (said === 'busy') return;
     if (said === 'refuses') refused.push(session);
+    isUnclear ||= said === 'unclear';
     isAccepted = said === 'accepts';
     if (isAccepted) break;
   }
+  if (isUnclear && !isAccepted) return;
   const identity = refused.map(({ record }) => record.identity).find((one) => one && hasIdentity(user.record, one));
   if (identity && !isAccepted) {
     await deps.providerUsers.refuse(originOf(deps), user.id, { identity, known: user.record.mapped, asked });
@@ -127,7 +130,8 @@ async function saidOf(deps: RenewRolesDeps, user: UserEntry, session: SessionEnt
   const { client, clock, log } = deps;
   const { identity } = session.record;
   const claimed = identity ? await claim(deps, session.id) : 'none';
-  if (!identity || typeof claimed === 'string') return claimed === 'busy' ? 'busy' : 'nothing';
+  if (!identity || claimed === 'none') return 'none';
+  if (claimed === 'busy') return claimed;
   try {
     const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
@@ -139,7 +143,7 @@ async function saidOf(deps: RenewRolesDeps, user: UserEntry, session: SessionEnt
   } catch (error) {
     if (!(error instanceof ProviderFault) || error.reason === 'unavailable') throw error;
     log.info({ err: error, userId: user.id }, 'the roles of a user could not be renewed');
-    return error.isFinal ? 'refuses' : 'nothing';
+    return error.isFinal ? 'refuses' : 'unclear';
   }
 }
 

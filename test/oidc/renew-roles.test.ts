@@ -64,6 +64,16 @@ onEachBackend('a refused refresh token', (backend) => {
     expect([await it.isThere(older), await it.isThere(newer), await ann.isRefused()]).toEqual([true, true, false]);
   });
 
+  test('decides nothing where the answer to another one of the person has no meaning', async () => {
+    await using it = await renewals(backend);
+    const ann = await it.person();
+    const [older, newer] = [await ann.session('older', 55), await ann.session('newer', 50)];
+    it.provider['older'] = refused;
+    it.provider['newer'] = refusedFor('invalid_request');
+    await it.round();
+    expect([await it.isThere(older), await it.isThere(newer), await ann.isRefused()]).toEqual([true, true, false]);
+  });
+
   test('ends its session alone where the person has signed in meanwhile', async () => {
     await using it = await renewals(backend);
     const ann = await it.person();

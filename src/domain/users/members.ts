@@ -120,7 +120,7 @@ async function departure(
   if (member.role === role) return { unchanged: undefined };
   const others = before.record.members.filter((one) => one.userId !== userId);
   const staying = await othersWhoStay(deps, reader, userId, { operator: false, owned: account });
-  const after = keepKeys.length > 0 ? { ...user, record: withoutLapsed(reader, user) } : user;
+  const after = keepKeys.length > 0 ? { ...user, record: withoutLapsed(reader, user, { accountId }) } : user;
   const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
   const { expect, write } = membersChange(account, before, { ...before.record, members }, after, origin.at);
   const operator = (await operatorRight(reader, user)) !== undefined;

@@ -40,13 +40,19 @@ export function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntr
 /**
  * The record of a user of whom somebody has kept API keys by name. Roles of groups that were no right at that time are
  * dropped: a later answer of the provider would take them, and end what was kept (A17).
- * @param isShut the user is disabled: whatever the groups gave is no right
+ * @param concerned `isShut`: the user is disabled, and whatever the groups gave is no right; `accountId`: nobody has
+ * decided on the keys of other accounts, whose roles stay
  */
-export function withoutLapsed(reader: Pick<FleetReader, 'now'>, user: UserEntry, isShut = false): UserRecord {
+export function withoutLapsed(
+  reader: Pick<FleetReader, 'now'>,
+  user: UserEntry,
+  { isShut = false, accountId }: { readonly isShut?: boolean; readonly accountId?: string } = {},
+): UserRecord {
   const { record } = user;
   if (!record.mapped || (mappedNow(reader, user) && !isShut)) return record;
-  const { at, asked } = record.mapped;
-  return { ...record, mapped: { operator: false, accounts: [], at, ...(asked !== undefined && { asked }) } };
+  const { at, asked, accounts: lapsed } = record.mapped;
+  const accounts = accountId === undefined ? [] : lapsed.filter((one) => one.accountId !== accountId);
+  return { ...record, mapped: { operator: false, accounts, at, ...(asked !== undefined && { asked }) } };
 }
 
 /** A right by a role on the installation. */

@@ -15,7 +15,7 @@ import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
 import { sessionEnd } from './replaced-session.ts';
-import { rolesOf } from './mapped-roles.ts';
+import { isRefused, rolesOf } from './mapped-roles.ts';
 import { mappedNow, withoutLapsed } from './roles.ts';
 import {
   crowdOf,
@@ -213,9 +213,10 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = role !== former;
-    const kept = keepKeys.length > 0 ? withoutLapsed(reader, user, isShut) : user.record;
+    // Whoever disables somebody whom the provider refuses has decided on the keys: the roles go with the refusal.
+    const isDecided = keepKeys.length > 0 || (isShut && isRefused(user.record));
+    const kept = isDecided ? withoutLapsed(reader, user, { isShut }) : user.record;
     const given = changedRole ? withGivenRole(withRolesAt(kept, origin.at), role) : kept;
-    // Whoever disables the user has decided on the keys of somebody whom the provider refuses.
     const before = isShut ? withoutRefusal(given) : given;
     const record: UserRecord = { ...before, name, disabled };
     const result = view({ ...user, record }, after);

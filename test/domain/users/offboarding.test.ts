@@ -20,7 +20,7 @@ import { ask, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, signing, type Signing } from '../../support/panel/signing.ts';
 import { expectUnchanged } from '../../../src/store/port.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
-import { call } from '../../support/service/muster.ts';
+import { call, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -153,6 +153,19 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     expect([await refusedSince(it, ann), await keyStatus(it.panel, ann.apiKey)]).toEqual([null, left]);
   });
 
+  test('has no role of groups where an operator disables and enables the user after a refusal', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const ann = await leaver(it, 'ann');
+    await it.provider.set({ gone: true });
+    clock.advance(46 * MINUTE_MS);
+    await passes(clock, async () => (await refusedWithKeys(it)) === 1);
+    await changed(it, ann, { disabled: true });
+    await changed(it, ann, { disabled: false });
+    const byPassword = await signedIn(it.panel.store, ann.userId);
+    expect((await ask(it.panel, byPassword, '/me')).body).toMatchObject({ accounts: [] });
+  });
+
   test('keeps what an owner has kept by name when the membership ended, where the groups gave no right any more', async () => {
     const clock = new FakeClock(Date.now());
     await using it = await signing({ backend, clock });
@@ -171,6 +184,27 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     await it.provider.set({ gone: false, groups: ['staff'] });
     await it.signIn(new RedirectedBrowser());
     expect([await refusedSince(it, ann), await keyStatus(it.panel, ann.apiKey)]).toEqual([null, 200]);
+  });
+
+  test('loses a key of the groups’ role by the next answer, where one of another account was kept by name', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    const ann = await leaver(it, 'ann');
+    const other = { ...it, accountId: (await tenant(it.panel.muster)).accountId };
+    const membership = { accountId: other.accountId, role: 'owner' } as const;
+    const owner = await signedIn(it.panel.store, { accounts: [membership] });
+    await rewrite(it.panel, KEYS.members(other.accountId), ({ members }) => ({
+      members: [...(members as object[]), { userId: ann.userId, role: 'owner', since: 1 }],
+    }));
+    const kept = await madeKey(other, ann.other, 'kept');
+    await it.provider.set({ gone: true });
+    clock.advance(46 * MINUTE_MS);
+    await passes(clock, async () => (await refusedWithKeys(it)) === 1);
+    const path = `/accounts/${other.accountId}/members/${ann.userId}?keepKeys=${keyIdOf(kept)}`;
+    expect((await ask(it.panel, owner, path, { method: 'DELETE' })).status).toBe(204);
+    await it.provider.set({ gone: false, groups: ['staff'] });
+    await it.signIn(new RedirectedBrowser());
+    expect([await keyStatus(it.panel, ann.apiKey), await keyStatus(it.panel, kept)]).toEqual([401, 200]);
   });
 
   test('keeps keys and access tokens while the provider is away, and is not asked about once it is back', async () => {
