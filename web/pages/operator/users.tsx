@@ -92,7 +92,8 @@ const heldBy = (count: number, at: string | null): string => (count === 0 ? '' :
 
 /** How many credentials of a kind a user has, and when one was last used. */
 function Held({ count, at }: { count: number; at: string | null }) {
-  if (count === 0) return <span class="quiet">{texts.none}</span>;
+  // A replica of the version before answers without a count.
+  if (!(count > 0)) return <span class="quiet">{texts.none}</span>;
   if (at === null) return <span>{texts.unused(count)}</span>;
   return (
     <span>
@@ -138,7 +139,8 @@ function UserTable({ users, onManage }: { users: readonly ListedUser[]; onManage
               {role !== 'none' && <Badge tone="good">{texts.roles[role]}</Badge>}
               {mappedRole !== 'none' && <Badge tone="good">{texts.byGroups(texts.roles[mappedRole])}</Badge>}
               {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
-              {providerRefusedAt !== null && (
+              {/* A replica of the version before answers without it. */}
+              {typeof providerRefusedAt === 'string' && (
                 <>
                   <Badge tone="bad">{texts.refused}</Badge> <Time at={providerRefusedAt} />
                 </>
