@@ -6,7 +6,9 @@ import { isolated } from '../../src/text/shown-name.ts';
 export const apps = {
   title: 'Apps',
   lead: 'One app stands for one daemon: create it, enroll the daemon with its code, revoke or delete it.',
-  create: 'Create apps',
+  create: 'Add many',
+  /** Heard after it: what is added. */
+  createHeard: ' daemons',
   search: 'Search',
   searchHint: 'Name or id',
   status: 'Status',
@@ -30,16 +32,22 @@ export const apps = {
   },
   connections: { cloud: 'cloud', private: 'private' },
   deliveries: { failed: 'failed', unhealthy: 'unhealthy', silent: 'silent', pending: 'pending', applied: 'applied' },
+  said: 'What the daemon said',
   chooseOne: (name: string) => `Choose ${isolated(name)}`,
   chooseAll: 'Choose all that are shown',
   chosen: (count: number) => (count === 1 ? '1 app chosen' : `${formatCount(count)} apps chosen`),
   hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${formatCount(count)} of them are not shown`),
-  clear: 'Clear',
+  clear: 'Choose none',
   issueCodes: 'Issue codes',
   revoke: 'Revoke',
   remove: 'Delete',
   empty: 'There are no apps yet',
   emptyLead: 'Create one for each daemon. It enrolls with the code that you get, which is shown once.',
+  clearFilters: 'Clear the filters',
+  csv: 'Download CSV',
+  csvShown: (count: number) =>
+    count === 1 ? 'The app that is shown' : `The ${formatCount(count)} apps that are shown`,
+  csvChosen: (count: number) => (count === 1 ? 'The chosen app' : `The ${formatCount(count)} chosen apps`),
   nothingFits: 'No app fits the search and the filters.',
   caption: 'Apps of the account',
   rows: 'apps',
@@ -79,14 +87,26 @@ export const apps = {
         : `${formatCount(count)} apps got no code. Trying again here issues none twice.`,
   },
   dialog: {
-    title: 'Create apps',
+    title: 'Add many daemons',
     count: 'How many',
-    countHint: `At most ${formatCount(1000)} at once.`,
+    countHint: 'A whole number from 1 on.',
+    room: (room: number) =>
+      `${room === 1 ? '1 more fits' : `${formatCount(room)} more fit`}: an account has at most ${formatCount(1000)} apps.`,
+    tooMany: (room: number) =>
+      room === 0
+        ? 'None fits: delete an app that is not needed first.'
+        : `More than fit: ask for at most ${formatCount(room)}.`,
     name: 'Name',
-    nameHint: 'With {n} in it, each app gets its number. Names are for people and need not be unique.',
+    nameHint:
+      'An app is created for each. With {n} in it, each app gets its number. Names are for people and need not be unique.',
     preview: (first: string, last: string) => `From “${first}” to “${last}”.`,
     create: 'Create',
-    created: (count: number) => (count === 1 ? 'The app is created' : `${formatCount(count)} apps are created`),
+    created: (count: number, all: number) =>
+      count < all
+        ? `${formatCount(count)} of ${formatCount(all)} apps are created`
+        : count === 1
+          ? 'The app is created'
+          : `${formatCount(count)} apps are created`,
     kept: 'Done',
     retry: 'Create the rest',
     rest: (count: number) =>
@@ -124,6 +144,10 @@ export const app = {
     failed: 'failed',
     nothing: 'The daemon has not acknowledged one yet.',
     revision: (revision: number, current: boolean) => `revision ${revision}${current ? '' : ', an earlier one'}`,
+  },
+  reported: {
+    applied: (revision: number) => `The daemon has applied the configuration, revision ${revision}.`,
+    failed: (revision: number) => `The daemon could not apply the configuration, revision ${revision}.`,
   },
   shared: 'Several machines take turns on the credential of this app; last found',
   sharedSays:

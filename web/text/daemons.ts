@@ -5,7 +5,8 @@ export const daemons = {
   name: 'Name',
   nameHint: 'For people: where it runs, or what it watches. It need not be unique.',
   create: 'Get the code',
-  ready: 'Enroll the daemon',
+  ready: (name: string) => `Enroll ${name}`,
+  look: 'Open its page',
   another: 'Add another',
   code: 'Enrollment code',
   validUntil: (at: string) =>
@@ -23,10 +24,8 @@ export const daemons = {
     linux:
       'On the machine, with the command muster. It enrolls, and writes the configuration to a file for a collector.',
     again: 'To start it again later, without a code:',
-    container: (image: string) =>
-      `With Docker. ${image} is what npm run image builds: put your registry before the name. The volume keeps the credential.`,
-    kubernetes: (image: string) =>
-      `With kubectl, in the namespace of the daemon. ${image} is what npm run image builds: put your registry before the name.`,
+    container: 'With Docker. The volume keeps the credential.',
+    kubernetes: 'With kubectl, in the namespace of the daemon.',
     enrolledPod: 'Once it is enrolled, nothing needs the code any more:',
     opamp:
       'On the machine, with the commands muster and opampsupervisor, and an OpenTelemetry Collector. It enrolls, and ' +
@@ -36,6 +35,18 @@ export const daemons = {
     acknowledge: 'Says that it is applied:',
     api: 'A further daemon by the API, with the header Authorization: Bearer and an API key in a file:',
   },
+  /** What each way needs, and how it comes there. */
+  needs: {
+    muster: (tarball: string) =>
+      `The command muster is in ${tarball}, which npm run pack makes in a checkout of Muster. On a machine with Node ` +
+      '24: unpack it, run npm ci --omit=dev --ignore-scripts in its folder, and link its bin/muster.mjs as muster ' +
+      'into a folder of the PATH.',
+    container: (image: string) =>
+      `${image} is the image of the service, as deploy/compose.yaml names it. If machines pull it from a registry, put that before the name.`,
+    kubernetes: (image: string) =>
+      `${image} is the image of the service, as the chart names it. If nodes pull it from a registry, put that before the name.`,
+    own: 'The commands need a shell with curl and sed, and no muster.',
+  },
   manyHint: 'Put the appId of a line of the file in the place of APP_ID, and give the command the code of that line.',
   unknownAddress: (url: string) =>
     `${url} is the address of the listener, and other machines may not reach it. An operator sets the right one with MUSTER_PUBLIC_DEVICE_URL.`,
@@ -43,11 +54,10 @@ export const daemons = {
     title: 'What happens',
     created: 'Code issued',
     waiting: 'Waiting for the daemon…',
-    waitingLong: 'Waiting for the daemon… See above what to check.',
+    check: 'See what to check',
     enrolled: 'Enrolled',
     enrolledAs: (what: string) => `Enrolled: ${what}`,
     applying: 'Waiting for it to apply the configuration…',
-    applyingLong: 'Waiting for it to apply the configuration… See above what to check.',
     applied: (revision: number) => `Configuration applied: revision ${revision}`,
     failed: (error: string) => `The configuration could not be applied: ${error}`,
     /** Said before a stage that is still to come. */

@@ -79,7 +79,7 @@ export const finder = {
   /** The page, the dialog of it that `new` opens, and what it does. */
   actions: [
     ['apps', 'daemon', 'Add a daemon'],
-    ['apps', 'app', 'Create apps'],
+    ['apps', 'app', 'Add many daemons'],
     ['keys', 'key', 'Create an API key'],
     ['members', 'invitation', 'Invite somebody'],
   ] as const,

@@ -9,12 +9,12 @@ import { useFault, type Faults } from './tried.ts';
 /* Buttons, fields and badges. */
 
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'icon' | 'type' | 'disabled'> {
-  readonly kind?: 'primary' | 'danger' | 'danger primary' | 'quiet' | undefined;
+  readonly kind?: 'primary' | 'danger' | 'danger primary' | 'quiet' | 'words' | undefined;
   readonly small?: boolean;
   readonly busy?: boolean;
   readonly disabled?: boolean;
   readonly type?: 'button' | 'submit';
-  readonly icon?: IconName;
+  readonly icon?: IconName | undefined;
   readonly children?: ComponentChildren;
 }
 
@@ -265,24 +265,30 @@ export function DownloadButton({
   file,
   type = 'text/plain',
   label = common.download,
+  title,
+  small = true,
 }: {
-  text: string;
-  file: string;
+  /** A function makes it once it is wanted. */
+  text: string | (() => string);
+  file: string | (() => string);
   type?: string;
   label?: string;
+  title?: string;
+  small?: boolean;
 }) {
   const keep = useKeep();
   const save = (): void => {
-    const url = URL.createObjectURL(new Blob([text], { type }));
+    const content = typeof text === 'string' ? text : text();
+    const url = URL.createObjectURL(new Blob([content], { type }));
     const anchor = document.createElement('a');
     anchor.href = url;
-    anchor.download = file;
+    anchor.download = typeof file === 'string' ? file : file();
     anchor.click();
-    keep?.(text);
+    keep?.(content);
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   return (
-    <Button small icon="download" onClick={save}>
+    <Button small={small} icon={small ? 'download' : undefined} title={title} onClick={save}>
       {label}
     </Button>
   );

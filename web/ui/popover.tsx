@@ -2,9 +2,9 @@ import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { Button } from './controls.tsx';
 
-interface PopoverProps extends Pick<ComponentProps<typeof Button>, 'small' | 'icon' | 'aria-label'> {
+interface PopoverProps extends Pick<ComponentProps<typeof Button>, 'kind' | 'small' | 'icon' | 'aria-label'> {
   /** The content of the button. */
-  readonly label: string;
+  readonly label: ComponentChildren;
   readonly role: 'group' | 'menu';
   /** The name of what it opens, for those who hear it. */
   readonly heard: string;

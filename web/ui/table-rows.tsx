@@ -3,15 +3,13 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 
 /* The rows of a long table that are in sight: hundreds of them would make a page slow. */
 
-/** As `--row` has it: 36 pixels at the usual size of text. */
-const ROW_REM = 2.4;
 /** Rows beyond the edges, so that a quick scroll shows no gap. */
 const MARGIN = 12;
 
 export const Space = ({ rows, columns }: { rows: number; columns: number }) =>
   rows <= 0 ? null : (
     <tr class="space" aria-hidden="true">
-      <td colSpan={columns} style={{ height: `${rows * ROW_REM}rem` }} />
+      <td colSpan={columns} style={{ height: `calc(${rows} * var(--row))` }} />
     </tr>
   );
 
@@ -21,6 +19,13 @@ function atOnce(change: () => void): void {
   options.debounceRendering = (render) => render();
   change();
   Object.assign(options, { debounceRendering: undefined }, before);
+}
+
+/** The height of a row in pixels, as `--row` has it in rem: on a phone a row is higher. */
+function rowHeight(scroller: HTMLElement): number {
+  const rows = scroller.querySelector('tbody') ?? scroller;
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return rem * Number.parseFloat(getComputedStyle(rows).getPropertyValue('--row'));
 }
 
 /** Tells whether the page is being printed: on paper every row is in sight. */
@@ -46,7 +51,7 @@ export function useRowsInSight(
     const element = scroller.current;
     if (!element || count === 0) return undefined;
     const see = (): void => {
-      const row = ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      const row = rowHeight(element);
       const top = Math.floor(element.scrollTop / row);
       const first = Math.max(0, top - MARGIN);
       const last = Math.min(count, top + Math.ceil(element.clientHeight / row) + MARGIN);

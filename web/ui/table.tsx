@@ -198,7 +198,7 @@ function Head<Row>({
       {by && isSortable ? (
         <button type="button" class="sort" onClick={() => onSort(name)}>
           {name}
-          {order !== undefined && <Icon name={order ? 'down' : 'up'} />}
+          <Icon name={order === undefined ? 'choose' : order ? 'down' : 'up'} />
         </button>
       ) : (
         (head ?? <span class={unseen === true ? 'heard' : undefined}>{name}</span>)

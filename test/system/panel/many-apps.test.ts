@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
 import { call, type Muster } from '../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../browser/chromium.ts';
-import { openPage, openWorld, type PanelWorld } from './panel-browser.ts';
+import { wholeList } from './lists/panel-apps.ts';
+import { leaveSecret, openPage, openWorld, type PanelWorld } from './panel-browser.ts';
 
 /* What people do with hundreds of apps: few requests, progress, and a list of what failed. */
 
@@ -24,6 +26,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
   const dialog = () => page.getByRole('dialog');
+  const heading = () => dialog().getByRole('heading').first().innerText();
   const named = async (name: string): Promise<readonly { name: string; status: string }[]> => {
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
     return (body['apps'] as { name: string; status: string }[]).filter((app) => app.name.startsWith(name));
@@ -38,14 +41,15 @@ describe.skipIf(chromium === undefined)(title, () => {
       await route.fetch();
       await route.abort('connectionreset');
     });
-    await press(page.getByRole('button', { name: 'Create apps' }));
+    await press(page.getByRole('button', { name: 'Add many daemons' }));
     await dialog().getByLabel('Name').fill('bulk {n}');
     await dialog().getByLabel('How many').fill('250');
     await press(dialog().getByRole('button', { name: 'Create' }));
     await expect.poll(() => dialog().getByRole('alert').innerText()).toContain('100 apps got no code.');
     expect(await dialog().getByRole('listitem').first().innerText()).toMatch(/^bulk 101: /);
+    expect(await heading()).toBe('150 of 250 apps are created');
     await press(dialog().getByRole('button', { name: 'Create the rest' }));
-    await expect.poll(() => dialog().innerText()).toContain('250 apps are created');
+    await expect.poll(heading).toBe('250 apps are created');
     expect(sent).toHaveLength(4);
     expect(sent[3]).toBe(sent[1]);
     expect(await named('bulk')).toHaveLength(250);
@@ -98,7 +102,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       if (sent === 1) await press(dialog().getByRole('button', { name: 'Stop' }));
       await route.continue();
     });
-    await press(page.getByRole('button', { name: 'Create apps' }));
+    await press(page.getByRole('button', { name: 'Add many daemons' }));
     await dialog().getByLabel('Name').fill('stopped {n}');
     await dialog().getByLabel('How many').fill('250');
     await press(dialog().getByRole('button', { name: 'Create' }));
@@ -106,11 +110,71 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(sent).toBe(1);
     expect(await named('stopped')).toHaveLength(100);
     await press(dialog().getByRole('button', { name: 'Create the rest' }));
-    await expect.poll(() => dialog().innerText()).toContain('250 apps are created');
+    await expect.poll(heading).toBe('250 apps are created');
     expect(await named('stopped')).toHaveLength(250);
     await press(dialog().getByRole('button', { name: 'Done' }));
     await press(dialog().getByRole('button', { name: 'Close anyway' }));
     await expect.poll(() => dialog().count()).toBe(0);
+    await page.unroute(BATCH);
+  });
+
+  test('the form says how many more fit, and sends no more than these', async () => {
+    const lists = /\/panel\/v1\/accounts\/[^/]+\/apps$/;
+    const max = LIMITS.appsPerAccountMax;
+    const open = async (count: number, name: string): Promise<void> => {
+      await page.route(lists, (route) => route.fulfill({ json: wholeList(count) }));
+      // The page before may know another list.
+      await page.goto('about:blank');
+      await openPage(page, muster, `/accounts/${account.accountId}/apps?new=${name}`, /edge-0/);
+    };
+    let sent = 0;
+    await page.route(BATCH, async (route) => {
+      sent += 1;
+      await route.continue();
+    });
+    const fault = async () => (await dialog().locator('.fault').allInnerTexts()).map((text) => text.trim());
+    await open(max - 2, 'app');
+    expect(await dialog().innerText()).toContain('2 more fit: an account has at most 1,000 apps.');
+    await dialog().getByLabel('Name').fill('fits {n}');
+    await dialog().getByLabel('How many').fill('3');
+    await expect.poll(fault).toEqual(['More than fit: ask for at most 2.']);
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    expect(await page.evaluate('document.activeElement.value')).toBe('3');
+    await dialog().getByLabel('How many').fill('2');
+    await expect.poll(fault).toEqual([]);
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await expect.poll(heading).toBe('2 apps are created');
+    expect([sent, (await named('fits')).length]).toEqual([1, 2]);
+    await leaveSecret(page);
+    await page.unroute(lists);
+    await open(max, 'daemon');
+    await dialog().getByLabel('Name').fill('no room');
+    await press(dialog().getByRole('button', { name: 'Get the code' }));
+    await expect.poll(fault).toEqual(['None fits: delete an app that is not needed first.']);
+    expect(sent).toBe(1);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('where an account is full before all are created, the outcome says so above the codes', async () => {
+    await openPage(page, muster, `/accounts/${account.accountId}/apps?new=app`, /fits \d/);
+    let sent = 0;
+    await page.route(BATCH, async (route) => {
+      sent += 1;
+      if (sent === 1) return await route.continue();
+      const { apps } = route.request().postDataJSON() as { apps: string[] };
+      const error = { code: 'limit_reached', message: 'The account already has 1000 apps.' };
+      await route.fulfill({ json: { outcomes: apps.map(() => ({ error })) } });
+    });
+    await dialog().getByLabel('Name').fill('some {n}');
+    await dialog().getByLabel('How many').fill('150');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await expect.poll(heading).toBe('100 of 150 apps are created');
+    const alert = dialog().getByRole('alert');
+    await expect.poll(() => alert.innerText()).toBe('50 apps are not created. The account already has 1000 apps.');
+    const [told, code] = await Promise.all([alert.boundingBox(), dialog().locator('.secret').first().boundingBox()]);
+    expect(told && code && told.y < code.y).toBe(true);
+    expect(await dialog().getByRole('button', { name: 'Create the rest' }).count()).toBe(0);
+    await leaveSecret(page);
     await page.unroute(BATCH);
   });
 });

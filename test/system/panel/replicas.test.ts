@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)(title, () => {
     await press(elsewhere.page.getByRole('button', { name: 'Sign in', exact: true }));
     await untilSignedIn(elsewhere.page);
     await openPage(elsewhere.page, second, `/accounts/${account.accountId}/apps`, /edge-001/);
-    await press(elsewhere.page.getByRole('button', { name: 'Create apps' }));
+    await press(elsewhere.page.getByRole('button', { name: 'Add many daemons' }));
     await press(ann.page.getByRole('button', { name: /^End the session of/ }).first());
     await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });

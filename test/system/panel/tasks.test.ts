@@ -39,7 +39,7 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   test('an app is created with its code shown once, enrolls, and is seen at once; a hostile name is text', async () => {
     await at('/apps', /edge-001/);
-    await press(button('Create apps'));
+    await press(button('Add many daemons'));
     await dialog().getByLabel('Name').fill(HOSTILE);
     await press(dialog().getByRole('button', { name: 'Create' }));
     const code = await dialog().locator('.secret code').innerText();
@@ -95,7 +95,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       await route.fetch();
       await route.abort('connectionreset');
     });
-    await press(button('Create apps'));
+    await press(button('Add many daemons'));
     await dialog().getByLabel('Name').fill('only-one');
     await press(dialog().getByRole('button', { name: 'Create' }));
     await dialog().getByRole('alert').waitFor();
@@ -204,7 +204,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await guest.getByRole('heading', { name: 'Overview' }).waitFor();
     await guest.goto(`${new URL(guest.url()).origin}/accounts/${account.accountId}/apps`);
     await guest.getByRole('heading', { name: 'Apps' }).waitFor();
-    expect(await guest.getByRole('button', { name: 'Create apps' }).count()).toBe(0);
+    expect(await guest.getByRole('button', { name: 'Add many daemons' }).count()).toBe(0);
     const row = page.getByRole('row').filter({ hasText: 'Bob' });
     await press(row.getByRole('button', { name: 'Remove' }));
     await press(dialog().getByRole('button', { name: 'Remove' }));

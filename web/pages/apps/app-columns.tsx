@@ -4,7 +4,9 @@ import { pathOfApp } from '../../shell/router.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Badge } from '../../ui/controls.tsx';
+import { DistinctName } from '../../ui/distinct-name.tsx';
 import { Name, Time } from '../../ui/page.tsx';
+import { Popover } from '../../ui/popover.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { isBlank } from '../../../src/text/shown-name.ts';
 import { inNumericOrder } from '../../ui/table-order.ts';
@@ -24,14 +26,22 @@ const DELIVERY_ICONS = {
 
 /** The state of the configuration at a daemon, with its words where it could not apply it. */
 const DeliveryState = ({ delivery }: { delivery: Delivery | undefined }) => (
-  <span class="delivery" title={delivery?.error}>
+  <div class="delivery">
     {delivery && (
       <Badge tone={DELIVERY_TONES[delivery.state]} icon={DELIVERY_ICONS[delivery.state]}>
         {texts.deliveries[delivery.state]}
       </Badge>
     )}
-    {delivery?.error !== undefined && <bdi class="words quiet">{delivery.error}</bdi>}
-  </span>
+    {delivery?.error !== undefined && (
+      <Popover small kind="words" label={<bdi>{delivery.error}</bdi>} role="group" heard={texts.said} first="p">
+        {() => (
+          <p tabIndex={-1}>
+            <bdi>{delivery.error}</bdi>
+          </p>
+        )}
+      </Popover>
+    )}
+  </div>
 );
 
 /** The status of an app in a word. */
@@ -42,7 +52,7 @@ export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (
 );
 
 /** Tells whether a daemon has ever enrolled: until then its connection is not known. */
-const hasEnrolled = ({ status, lastSeenAt }: PanelApp): boolean => status === 'active' || lastSeenAt !== null;
+export const hasEnrolled = ({ status, lastSeenAt }: PanelApp): boolean => status === 'active' || lastSeenAt !== null;
 
 /** The columns of the apps. */
 export function columnsOf(accountId: string, deliveries: Deliveries): readonly Column<PanelApp>[] {
@@ -53,8 +63,8 @@ export function columnsOf(accountId: string, deliveries: Deliveries): readonly C
       names: true,
       by: ({ appId, name }) => inNumericOrder(isBlank(name) ? appId : name),
       cell: ({ appId, name }) => (
-        <Link to={pathOfApp(accountId, appId)}>
-          <Name otherwise={appId}>{name}</Name>
+        <Link to={pathOfApp(accountId, appId)} aria-label={isBlank(name) ? appId : name}>
+          <DistinctName otherwise={appId}>{name}</DistinctName>
         </Link>
       ),
     },

@@ -16,6 +16,7 @@ import { Icon } from '../../ui/icons.tsx';
 import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Words } from '../../ui/words.tsx';
 import { Timeline } from '../audit/timeline.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { AppStatus } from './app-columns.tsx';
@@ -52,6 +53,7 @@ export function AppPage({ accountId, appId }: PageProps) {
               <Timeline
                 key={`${app.statusAt} ${app.enrolledAt} ${app.sharedAt} ${app.codes.map(({ issuedAt }) => issuedAt).join()}`}
                 empty={texts.noTimeline}
+                beside={app.acknowledged && { at: app.acknowledged.at, says: <Reported of={app.acknowledged} /> }}
                 read={(before, signal) =>
                   account(accountId).audit({ appId, limit: 20, ...(before !== undefined && { before }) }, { signal })
                 }
@@ -118,6 +120,20 @@ function Acknowledged({ of }: { of: PanelAppDetail['acknowledged'] }) {
       </span>
       {error !== undefined && <bdi class="mono">{error}</bdi>}
     </div>
+  );
+}
+
+/** The last report of the daemon on a configuration: the audit has what people change, and not what daemons say. */
+function Reported({ of: { status, revision, error } }: { of: NonNullable<PanelAppDetail['acknowledged']> }) {
+  return (
+    <>
+      {texts.reported[status](revision)}
+      {error !== undefined && (
+        <div class="quiet small">
+          <Words>{error}</Words>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -199,7 +215,7 @@ interface NewCodeProps {
   readonly onIssued: () => void;
 }
 
-function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: NewCodeProps) {
+function NewCode({ accountId, app: { appId, name, enrolledAt }, onClose, onIssued }: NewCodeProps) {
   const [code, setCode] = useState<IssuedCode>();
   const before = useRef(enrolledAt);
   const enrollment = useEnrollment(accountId);
@@ -210,8 +226,8 @@ function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: N
     onIssued();
   });
   if (code) {
-    const issued = { appId, code: code.enrollCode, expiresAt: code.expiresAt, before: before.current };
-    return <EnrollDaemon key="issued" {...{ accountId, issued, enrollment, onClose }} />;
+    const issued = { appId, name, code: code.enrollCode, expiresAt: code.expiresAt, before: before.current };
+    return <EnrollDaemon key="issued" isOnItsPage {...{ accountId, issued, enrollment, onClose }} />;
   }
   return (
     <Dialog title={texts.newCodeTitle} onClose={onClose} stays={busy}>

@@ -17,10 +17,11 @@ import { Table } from '../../ui/table.tsx';
 import { columnsOf } from './app-columns.tsx';
 import { Filters } from './app-filters.tsx';
 import { ChangeMany } from './change-many.tsx';
-import { AddDaemon, CreateApps } from './create-apps.tsx';
+import { AddDaemon, APPS_MAX, CreateApps } from './create-apps.tsx';
 import { IssueCodes } from './issue-codes.tsx';
 import { useDeliveries } from './deliveries.ts';
-import { APP_FILTER, shownApps } from './filter.ts';
+import { DownloadApps } from './download.tsx';
+import { APP_FILTER, isFiltered, NO_FILTER, shownApps } from './filter.ts';
 import { useSelection } from './selection.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
@@ -60,9 +61,13 @@ export function AppsPage({ accountId }: PageProps) {
     setChosen(new Set(left));
     read.reload();
   };
+  const room = read.data && Math.max(0, APPS_MAX - apps.length);
   const create = (
     <>
-      <Button onClick={() => setCreating(true)}>{texts.create}</Button>
+      <Button onClick={() => setCreating(true)}>
+        {texts.create}
+        <span class="heard">{texts.createHeard}</span>
+      </Button>
       <Button kind="primary" onClick={() => setAdding(true)}>
         {daemons.add}
       </Button>
@@ -72,7 +77,12 @@ export function AppsPage({ accountId }: PageProps) {
   const counted = isUnknown
     ? common.rowsUnknown(apps.length, texts.rows)
     : common.rows(shown.length, apps.length, texts.rows);
-  const none = <Empty title={texts.nothingFits} />;
+  const clear = (
+    <Button small onClick={() => setFilter(NO_FILTER)}>
+      {texts.clearFilters}
+    </Button>
+  );
+  const none = <Empty title={texts.nothingFits}>{clear}</Empty>;
   return (
     <Page
       title={texts.title}
@@ -85,6 +95,7 @@ export function AppsPage({ accountId }: PageProps) {
         ) : (
           <span class="row">
             {counted}
+            {isFiltered(filter) && clear}
             {changes.length > 0 && (
               <Chosen
                 chosen={chosenApps}
@@ -110,7 +121,15 @@ export function AppsPage({ accountId }: PageProps) {
           ) : (
             <>
               <Filters apps={apps} filter={filter} onFilter={setFilter}>
-                <ColumnsMenu of={columns} />
+                <div class="row">
+                  <ColumnsMenu of={columns} />
+                  <DownloadApps
+                    {...{ accountId, shown, deliveries }}
+                    chosen={chosenApps}
+                    columns={columns.all}
+                    revision={delivered.data?.revision}
+                  />
+                </div>
               </Filters>
               <Card flush>
                 <Table
@@ -145,10 +164,10 @@ export function AppsPage({ accountId }: PageProps) {
         <ChangeMany accountId={accountId} apps={chosenApps} change={change} onClose={ended} />
       )}
       {isCreating && isOwner && (
-        <CreateApps accountId={accountId} onClose={() => setCreating(false)} onCreated={read.reload} />
+        <CreateApps {...{ accountId, room }} onClose={() => setCreating(false)} onCreated={read.reload} />
       )}
       {isAdding && isOwner && (
-        <AddDaemon accountId={accountId} onClose={() => setAdding(false)} onCreated={read.reload} />
+        <AddDaemon {...{ accountId, room }} onClose={() => setAdding(false)} onCreated={read.reload} />
       )}
     </Page>
   );
@@ -170,7 +189,7 @@ function Chosen({ chosen, shown, changes, onClear, onChange }: ChosenProps) {
   return (
     <>
       <span role="status">
-        {texts.chosen(chosen.length)}
+        {chosen.length > 0 && texts.chosen(chosen.length)}
         {hidden > 0 && `; ${texts.hidden(hidden)}`}
       </span>
       {chosen.length > 0 && (

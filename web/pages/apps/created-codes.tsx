@@ -4,11 +4,24 @@ import { common } from '../../text/common.ts';
 import { daemons } from '../../text/daemons.ts';
 import { formatInstant } from '../../text/format.ts';
 import { DownloadButton } from '../../ui/controls.tsx';
+import { csvFile } from '../../ui/csv.ts';
 import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
-import { csvOf } from './ways.ts';
 
 /** The codes that are shown one by one; the file has all. */
 const SHOWN_MAX = 50;
+
+/** All codes, with the columns of `muster apps create --save-codes`. */
+const csvOf = (created: readonly CreatedApp[]): string =>
+  csvFile(
+    ['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt'],
+    created.map(({ name, appId, enrollCode, enrollCodeExpiresAt }, index) => [
+      String(index + 1),
+      name,
+      appId,
+      enrollCode,
+      enrollCodeExpiresAt,
+    ]),
+  );
 
 interface CreatedCodesProps {
   readonly created: readonly CreatedApp[];
@@ -26,7 +39,7 @@ export function CreatedCodes({ created, enrollment }: CreatedCodesProps) {
         {first !== undefined && dialog.validUntil(formatInstant(first))}
       </p>
       <div class="row">
-        <DownloadButton label={dialog.csv} text={csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
+        <DownloadButton label={dialog.csv} text={() => csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
       </div>
       {created.length > SHOWN_MAX && <p>{dialog.shownSome(SHOWN_MAX, created.length)}</p>}
       {created.slice(0, SHOWN_MAX).map(({ appId, name, enrollCode }) => (

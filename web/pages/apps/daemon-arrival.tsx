@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { account, type Configuration, type PanelAppDetail } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfAccount } from '../../shell/router.ts';
 import { daemons } from '../../text/daemons.ts';
+import { Button } from '../../ui/controls.tsx';
 import { Icon, type IconName } from '../../ui/icons.tsx';
 import type { Enrollment } from './enrollment-lines.tsx';
 
@@ -62,11 +63,12 @@ interface ArrivalProps {
 export function DaemonArrival({ accountId, arrival, of, children }: ArrivalProps) {
   const { app, stage, isEnrolled } = arrival;
   const isLate = useLate(stage);
+  const checks = useRef<HTMLDivElement>(null);
   const { platform = '', agentVersion = '', acknowledged } = app ?? {};
   const what = [platform, agentVersion].filter((part) => part !== '').join(', ');
   return (
     <>
-      {isLate && <Checks stage={stage} device={of.addresses.data?.device.url ?? ''} />}
+      {isLate && <Checks shownIn={checks} stage={stage} device={of.addresses.data?.device.url ?? ''} />}
       <div class="outcome">
         <h3>{texts.title}</h3>
         <div role="status">
@@ -75,11 +77,18 @@ export function DaemonArrival({ accountId, arrival, of, children }: ArrivalProps
             {isEnrolled ? (
               <Milestone state="done">{what === '' ? texts.enrolled : texts.enrolledAs(what)}</Milestone>
             ) : (
-              <Milestone state="now">{isLate ? texts.waitingLong : texts.waiting}</Milestone>
+              <Milestone state="now">{texts.waiting}</Milestone>
             )}
-            <Milestone state={STATES[stage]}>{lastOf(stage, acknowledged, isLate)}</Milestone>
+            <Milestone state={STATES[stage]}>{lastOf(stage, acknowledged)}</Milestone>
           </ol>
         </div>
+        {isLate && (
+          <div>
+            <Button small onClick={() => checks.current?.focus()}>
+              {texts.check}
+            </Button>
+          </div>
+        )}
         {stage === 'off' && <Link to={pathOfAccount(accountId, 'configuration')}>{texts.set}</Link>}
         {children}
       </div>
@@ -110,12 +119,12 @@ const Milestone = ({ state, children }: { state: MilestoneState; children: strin
   </li>
 );
 
-function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | undefined, isLate: boolean): string {
+function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | undefined): string {
   switch (stage) {
     case 'waiting':
       return texts.later;
     case 'enrolled':
-      return isLate ? texts.applyingLong : texts.applying;
+      return texts.applying;
     case 'applied':
       return texts.applied(acknowledged?.revision ?? 0);
     case 'failed':
@@ -141,10 +150,17 @@ function useLate(stage: Stage): boolean {
   return late === stage;
 }
 
-function Checks({ stage, device }: { stage: Stage; device: string }) {
+interface ChecksProps {
+  /** Takes the focus, which brings the checks into sight. */
+  readonly shownIn: { readonly current: HTMLDivElement | null };
+  readonly stage: Stage;
+  readonly device: string;
+}
+
+function Checks({ shownIn, stage, device }: ChecksProps) {
   const isWaiting = stage === 'waiting';
   return (
-    <div class="note warn" role="status">
+    <div ref={shownIn} class="note warn" role="status" tabIndex={-1}>
       <Icon name="warn" />
       <div class="grow">
         <p>{isWaiting ? texts.late : texts.slow}</p>

@@ -90,11 +90,12 @@ const UnknownAddress = ({ url }: { url: string }) => (
 );
 
 /** The first one is what a person wants next: Enter copies it. */
-function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boolean }) {
+function Command({ step: { says, needs, text }, isFirst }: { step: Step; isFirst: boolean }) {
   const shown = useRef<HTMLPreElement>(null);
   const id = useId();
   return (
     <div class="stack tight">
+      {needs !== undefined && <p class="quiet small">{needs}</p>}
       <div class="says">
         <p id={id} class="quiet small">
           {says}

@@ -23,6 +23,11 @@ export const APP_FILTER = {
   silent: oneOf('any', 'hour', 'day', 'week', 'never'),
 };
 export type AppFilter = QueryState<typeof APP_FILTER>;
+export const NO_FILTER: AppFilter = { q: '', status: '', platform: '', version: '', configuration: '', silent: 'any' };
+
+/** Whether anything is asked for. */
+export const isFiltered = ({ silent, ...filter }: AppFilter): boolean =>
+  silent !== 'any' || Object.values(filter).some((value) => value !== '');
 
 const HOUR_MS = 3_600_000;
 const SILENT_MS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS } as const;

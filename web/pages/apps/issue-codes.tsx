@@ -65,7 +65,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
   const [first] = created;
   if (first && only && !busy && before.current !== undefined) {
     const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
-    const issued = { appId, code, expiresAt, before: before.current };
+    const issued = { appId, name: only.name, code, expiresAt, before: before.current };
     return <EnrollDaemon {...{ accountId, issued, enrollment, onClose: close }} />;
   }
   return (
@@ -88,10 +88,10 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
           {progress && <Through {...progress} />}
         </div>
       )}
-      {hasCodes && <CreatedCodes created={created} enrollment={enrollment} />}
       {!busy && failures.length > 0 && (
         <Failures says={rest > 0 ? codes.rest(failures.length) : codes.refused(failures.length)} failures={failures} />
       )}
+      {hasCodes && <CreatedCodes created={created} enrollment={enrollment} />}
       <div class="actions">
         {busy && <Button onClick={stop}>{common.stop}</Button>}
         {!busy && !isBegun && (

@@ -1,5 +1,6 @@
 import { ItemRefused } from '../../api/many.ts';
 import { apps as texts } from '../../text/apps.ts';
+import { Icon } from '../../ui/icons.tsx';
 import { Name } from '../../ui/page.tsx';
 
 /* The progress of a change of many apps, and its failures. */
@@ -26,18 +27,21 @@ function sentenceOf(error: unknown): string {
 
 export function Failures({ says, failures }: { says: string; failures: readonly Failed[] }) {
   return (
-    <div class="stack tight" role="alert">
-      <p>{says}</p>
-      {failures.length > 0 && (
-        <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
-          {failures.slice(0, FAILURES_SHOWN).map(({ item: { appId = '', name }, error }, index) => (
-            <li key={index}>
-              <Name otherwise={appId}>{name}</Name>: {sentenceOf(error)}
-            </li>
-          ))}
-          {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}
-        </ul>
-      )}
+    <div class="note bad" role="alert">
+      <Icon name="warn" />
+      <div class="grow">
+        <p>{says}</p>
+        {failures.length > 0 && (
+          <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
+            {failures.slice(0, FAILURES_SHOWN).map(({ item: { appId = '', name }, error }, index) => (
+              <li key={index}>
+                <Name otherwise={appId}>{name}</Name>: {sentenceOf(error)}
+              </li>
+            ))}
+            {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}
+          </ul>
+        )}
+      </div>
     </div>
   );
 }

@@ -1,7 +1,5 @@
 import type { PublicAddresses } from '../../../src/api/contract/panel/addresses.ts';
-import { csvRow } from '../../../src/text/csv.ts';
 import { shellWord } from '../../../src/text/shell-words.ts';
-import type { CreatedApp } from '../../api/panel.ts';
 import { daemons as texts } from '../../text/daemons.ts';
 
 /*
@@ -22,40 +20,51 @@ export interface Named {
 /** A command, and what it does. */
 export interface Step {
   readonly says: string;
+  /** What must be there before, and how it comes there. */
+  readonly needs?: string;
   readonly text: string;
 }
 
 /** Reads one line, and so the code, from the terminal. */
 const CODE = "(printf 'Enrollment code: ' >&2; head -n 1) |";
 
-const linux = ({ appId, addresses: { device } }: Named): readonly Step[] => {
-  const files = `--credential-file muster-${appId}.credential --otel-config muster-${appId}.yaml`;
+/** The image and the package of npm have the version in their names. */
+const needsMuster = ({ addresses: { image } }: Named): string =>
+  texts.needs.muster(`muster-muster-${image.slice(image.lastIndexOf(':') + 1)}.tgz`);
+
+const linux = (named: Named): readonly Step[] => {
+  const { appId, addresses } = named;
+  const { device } = addresses;
+  const daemon = `--device-url ${device.url} \\\n    --credential-file muster-${appId}.credential \\\n    --otel-config muster-${appId}.yaml`;
   return [
     {
       says: texts.steps.linux,
-      text: `${CODE}\n  muster agent run --app ${appId} --code-stdin --device-url ${device.url} \\\n    ${files}`,
+      needs: needsMuster(named),
+      text: `${CODE}\n  muster agent run --app ${appId} --code-stdin \\\n    ${daemon}`,
     },
-    { says: texts.steps.again, text: `muster agent run --device-url ${device.url} \\\n  ${files}` },
+    { says: texts.steps.again, text: `muster agent run \\\n    ${daemon}` },
   ];
 };
 
 function container({ appId, addresses: { device, image } }: Named): readonly Step[] {
   const network = isThisMachine(device.url) ? '--network host ' : '';
-  const runs = `-v muster-${appId}:/var/lib/muster ${network}${image} agent run`;
-  const daemon = `--device-url ${device.url} --credential-file /var/lib/muster/credential`;
+  const runs = `-v muster-${appId}:/var/lib/muster \\\n    ${network}${image} agent run`;
+  const daemon = `--device-url ${device.url} \\\n    --credential-file /var/lib/muster/credential`;
   return [
     {
-      says: texts.steps.container(image),
+      says: texts.steps.container,
+      needs: texts.needs.container(image),
       text:
-        `${CODE}\n  docker run -i --rm ${runs} --once \\\n    --app ${appId} --code-stdin ${daemon} &&\n` +
-        `docker run -d --name muster-${appId} --restart unless-stopped ${runs} \\\n  ${daemon}`,
+        `${CODE}\n  docker run -i --rm ${runs} --once \\\n    --app ${appId} --code-stdin \\\n    ${daemon} &&\n` +
+        `docker run -d --name muster-${appId} --restart unless-stopped \\\n    ${runs} \\\n    ${daemon}`,
     },
   ];
 }
 
 const kubernetes = (named: Named): readonly Step[] => [
   {
-    says: texts.steps.kubernetes(named.addresses.image),
+    says: texts.steps.kubernetes,
+    needs: texts.needs.kubernetes(named.addresses.image),
     text:
       `${CODE}\n  kubectl create secret generic muster-${named.appId} --from-file=enrollCode=/dev/stdin &&\n` +
       `kubectl apply -f - <<'YAML'\n${manifest(named)}\nYAML`,
@@ -121,11 +130,14 @@ spec:
           requests:
             storage: 16Mi`;
 
-function opamp({ appId, addresses: { device, opampUrl } }: Named): readonly Step[] {
+function opamp(named: Named): readonly Step[] {
+  const { appId, addresses } = named;
+  const { device, opampUrl } = addresses;
   const endpoint = opampUrl === `${device.url}/v1/opamp` ? '' : ` \\\n    --endpoint ${shellWord(opampUrl)}`;
   return [
     {
       says: texts.steps.opamp,
+      needs: needsMuster(named),
       text:
         `${CODE}\n  muster agent enroll --opamp muster-${appId} --app ${appId} --code-stdin \\\n` +
         `    --device-url ${device.url}${endpoint} &&\nopampsupervisor --config muster-${appId}/supervisor.yaml`,
@@ -141,21 +153,22 @@ function own({ appId, revision, addresses: { api, device } }: Named): readonly S
   return [
     {
       says: texts.steps.enroll,
+      needs: texts.needs.own,
       text:
         `(\n  umask 077\n  ${CODE}\n` +
         `    sed 's/.*/{"appId":"${appId}","enrollCode":"&","connection":"cloud"}/' |\n` +
-        `    ${sends('enroll')} ${json} --data @- -o ${answer} &&\n` +
-        `    sed 's/.*"credential":"\\([^"]*\\)".*/Authorization: Bearer \\1/' ${answer} > ${header} &&\n` +
+        `    ${sends('enroll')} \\\n      ${json} --data @- -o ${answer} &&\n` +
+        `    sed 's/.*"credential":"\\([^"]*\\)".*/Authorization: Bearer \\1/' ${answer} \\\n      > ${header} &&\n` +
         `    rm ${answer}\n)`,
     },
-    { says: texts.steps.poll, text: `${sends('config')} -H @${header}` },
+    { says: texts.steps.poll, text: `${sends('config')} \\\n  -H @${header}` },
     {
       says: texts.steps.acknowledge,
-      text: `${sends('config/ack')} -H @${header} ${json} \\\n  --data '{"revision":${revision},"status":"applied"}'`,
+      text: `${sends('config/ack')} \\\n  -H @${header} \\\n  ${json} \\\n  --data '{"revision":${revision},"status":"applied"}'`,
     },
     {
       says: texts.steps.api,
-      text: `curl -sS --fail-with-body ${api.url}/v1/apps -H @muster-api-key.header ${json} \\\n  --data '{"name":"edge 2"}'`,
+      text: `curl -sS --fail-with-body ${api.url}/v1/apps \\\n  -H @muster-api-key.header \\\n  ${json} \\\n  --data '{"name":"edge 2"}'`,
     },
   ];
 }
@@ -170,13 +183,3 @@ export const WAYS = Object.keys(STEPS) as readonly Way[];
 export const stepsOf = (way: Way, named: Named): readonly Step[] => STEPS[way](named);
 
 const isThisMachine = (url: string): boolean => /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
-
-/** All codes as a CSV, with the columns of `muster apps create --save-codes`. */
-export const csvOf = (created: readonly CreatedApp[]): string =>
-  [
-    csvRow(['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt']),
-    ...created.map(({ name, appId, enrollCode, enrollCodeExpiresAt }, index) =>
-      csvRow([String(index + 1), name, appId, enrollCode, enrollCodeExpiresAt]),
-    ),
-    '',
-  ].join('\r\n');

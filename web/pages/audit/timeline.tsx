@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditEntry, AuditPage } from '../../api/panel.ts';
 import { audit as texts } from '../../text/audit.ts';
@@ -14,6 +15,8 @@ interface TimelineProps {
   readonly empty: string;
   /** The account whose apps the entries link to; undefined where they are about one app. */
   readonly accountId?: string;
+  /** What happened beside the entries, which stands among them by its instant. */
+  readonly beside?: { readonly at: string; readonly says: ComponentChildren } | null;
 }
 
 interface State {
@@ -24,7 +27,7 @@ interface State {
 }
 
 /** Entries of an audit, newest first, page by page. Another `key` begins anew. */
-export function Timeline({ read, empty, accountId }: TimelineProps) {
+export function Timeline({ read, empty, accountId, beside }: TimelineProps) {
   const [state, setState] = useState<State>({ entries: [], busy: true });
   const [place, setPlace] = useState<{ before: string | undefined; round: number }>({ before: undefined, round: 0 });
   useEffect(() => {
@@ -51,15 +54,22 @@ export function Timeline({ read, empty, accountId }: TimelineProps) {
   const isEmpty = entries.length === 0;
   if (error !== undefined && isEmpty) return <Failed error={error} onRetry={() => again(place.before)} />;
   if (busy && isEmpty && place.before === undefined) return <Loading />;
-  if (isEmpty && next === undefined && !busy) return <p class="quiet">{empty}</p>;
+  if (isEmpty && next === undefined && !busy && !beside) return <p class="quiet">{empty}</p>;
+  const older = beside ? entries.findIndex(({ at }) => at <= beside.at) : -1;
+  const upTo = older < 0 ? entries.length : older;
+  // Where all that is read is newer, it stands further back.
+  const isBesideShown = beside && (older >= 0 || next === undefined);
+  const line = (entry: AuditEntry, index: number) => (
+    <Entry key={`${entry.at} ${entry.requestId} ${index}`} entry={entry} accountId={accountId} />
+  );
   return (
     <div class="stack" aria-busy={busy}>
       <ol class="timeline">
-        {entries.map((entry, index) => (
-          <Entry key={`${entry.at} ${entry.requestId} ${index}`} entry={entry} accountId={accountId} />
-        ))}
+        {entries.slice(0, upTo).map(line)}
+        {isBesideShown && <Line at={beside.at}>{beside.says}</Line>}
+        {entries.slice(upTo).map(line)}
       </ol>
-      {isEmpty && <p class="quiet">{texts.notYet}</p>}
+      {isEmpty && !isBesideShown && <p class="quiet">{texts.notYet}</p>}
       {error !== undefined && <Problem error={error} />}
       {(next !== undefined || error !== undefined) && (
         <div>
@@ -71,6 +81,15 @@ export function Timeline({ read, empty, accountId }: TimelineProps) {
     </div>
   );
 }
+
+const Line = ({ at, children }: { at: string; children: ComponentChildren }) => (
+  <li>
+    <span class="quiet">
+      <Time at={at} />
+    </span>
+    <div>{children}</div>
+  </li>
+);
 
 /** Details that tell what the target says by its name. */
 const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
@@ -87,26 +106,21 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
   // The page is the account's.
   const isSaid = isItself || target === undefined || target.startsWith('account:');
   return (
-    <li>
-      <span class="quiet">
-        <Time at={at} />
-      </span>
-      <div>
-        <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
-        {texts.actions[action] ?? action}{' '}
-        {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />}
-        {told.length > 0 && (
-          <div class="quiet small">
-            {told.map(([name, value], index) => (
-              <span key={name}>
-                {index > 0 && ' · '}
-                {inWords(name, value)}
-              </span>
-            ))}
-          </div>
-        )}
-      </div>
-    </li>
+    <Line at={at}>
+      <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
+      {texts.actions[action] ?? action}{' '}
+      {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />}
+      {told.length > 0 && (
+        <div class="quiet small">
+          {told.map(([name, value], index) => (
+            <span key={name}>
+              {index > 0 && ' · '}
+              {inWords(name, value)}
+            </span>
+          ))}
+        </div>
+      )}
+    </Line>
   );
 }
 

@@ -67,6 +67,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(copied).toMatch(/^mst_code_\w{49}$/);
     const code = await copied();
     expect(command).not.toContain(code);
+    expect(await dialog().getByRole('heading').first().innerText()).toBe('Enroll edge 4');
+    expect(await dialog().getByRole('link', { name: 'Open its page' }).count()).toBe(0);
     expect(await milestones()).toMatch(/Code issued\s+Waiting for the daemon…\s+Then:\s+Configuration applied/);
 
     const appId = await appIdIn();
@@ -86,6 +88,56 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(visited.requested.filter((url) => url.includes(code))).toEqual([]);
     expect(visited.faults).toEqual([]);
   });
+
+  test('a daemon that has enrolled has a link to its page', async () => {
+    await apps('?new=daemon');
+    await ask('linked');
+    const appId = await appIdIn();
+    await enroll(muster, { appId, enrollCode: await codeIn() });
+    await press(dialog().getByRole('link', { name: 'Open its page' }));
+    await page.getByRole('heading', { name: 'linked' }).waitFor();
+    expect([new URL(page.url()).pathname, await page.getByRole('dialog').count()]).toEqual([
+      `/accounts/${account.accountId}/apps/${appId}`,
+      0,
+    ]);
+    // The page of the app has no way to itself.
+    await press(page.getByRole('button', { name: 'New code' }));
+    await press(button('New code'));
+    await dialog().locator('.secret code').waitFor();
+    await enroll(muster, { appId, enrollCode: await codeIn() });
+    await expect.poll(() => milestones()).toContain('Enrolled');
+    expect(await dialog().getByRole('link', { name: 'Open its page' }).count()).toBe(0);
+    await press(button('Done'));
+  });
+
+  test.each([1440, 360])(
+    'at %i pixels each way says what it needs, and no command is cut on the right',
+    async (width) => {
+      await page.setViewportSize({ width, height: 900 });
+      const needs = {
+        linux: /The command muster is in muster-muster-\d+\.\d+\.\d+\S*\.tgz, which npm run pack makes/,
+        container: /muster:\d+\.\d+\.\d+\S* is the image of the service, as deploy\/compose\.yaml names it/,
+        kubernetes: /muster:\d+\.\d+\.\d+\S* is the image of the service, as the chart names it/,
+        opamp: /The command muster is in muster-muster-\d+\.\d+\.\d+\S*\.tgz, which npm run pack makes/,
+        own: /a shell with curl and sed, and no muster/,
+      };
+      await apps('?new=daemon');
+      await ask('needs');
+      const tabs = await dialog().getByRole('tab').all();
+      expect(tabs).toHaveLength(Object.keys(needs).length);
+      for (const [index, [by, says]] of Object.entries(needs).entries()) {
+        await press(tabs[index] ?? expect.unreachable());
+        await expect.poll(() => dialog().getByRole('tabpanel').innerText(), { message: by }).toMatch(says);
+        const cut = await page.evaluate(
+          `[...document.querySelectorAll('pre.command')].filter((one) => one.scrollWidth > one.clientWidth).length`,
+        );
+        expect([by, cut]).toEqual([by, 0]);
+      }
+      await press(button('Done'));
+      await answer('Close anyway');
+      await page.setViewportSize({ width: 1280, height: 720 });
+    },
+  );
 
   test('the code that nobody has copied is not lost without a question', async () => {
     await apps('?new=daemon&by=own');
@@ -154,6 +206,11 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await dialog(slow).innerText()).not.toContain('It has not come yet');
     await slow.clock.fastForward('00:31');
     await expect.poll(() => dialog(slow).innerText()).toContain('It has not come yet');
+    await press(button('See what to check', slow));
+    const [checks, outcome] = await Promise.all(
+      ['.note.warn', '.outcome'].map((part) => dialog(slow).locator(part).boundingBox()),
+    );
+    expect(checks && outcome && checks.y >= 0 && checks.y + checks.height <= outcome.y).toBe(true);
     const shown = await dialog(slow).innerText();
     const [check = ''] = /curl -sS -o \/dev\/null \S+ '?[^']*'? ?\S+/.exec(shown) ?? [];
     expect(check).toContain(`${muster.device}/device/v1/config`);

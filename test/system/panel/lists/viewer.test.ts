@@ -13,7 +13,7 @@ const title = chromium === undefined ? `a viewer (skipped: ${NO_CHROMIUM})` : 'a
 
 /** Controls that look, find, sort, copy and save a file; anything else changes something. */
 const READS =
-  /^(?:Columns|Copy the id.*|Copy|Download|CSV|CloudEvents|Show more|Look further|Clear|Try again|Keys \?|Verify.*|Check.*|Back to .*|All apps|Show all|Show less|Whole .*)$/;
+  /^(?:Columns|Copy the id.*|Copy|Download|Download CSV|CSV|CloudEvents|Show more|Look further|Clear|Try again|Keys \?|Verify.*|Check.*|Back to .*|All apps|Show all|Show less|Whole .*)$/;
 /** The addresses that open a dialog or choose rows. */
 const DIALOGS = [
   '/apps?new=app',
@@ -103,7 +103,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const owner = world?.page;
     if (!owner) throw new Error('There is no owner.');
     for (const [of, shows, name] of [
-      ['/apps', /edge-0/, 'Create apps'],
+      ['/apps', /edge-0/, 'Add many daemons'],
       ['/keys', /Last used/, 'Create a key'],
       ['/members', /Members/, 'Invite'],
       ['/reviews', /secrets-in-prompt/, 'Confirm'],

@@ -1,0 +1,32 @@
+import { isBlank } from '../../src/text/shown-name.ts';
+import { Name } from './page.tsx';
+
+/** From there on a name stands in two parts. */
+const WHOLE_MAX = 20;
+/** The length of the second part, which is never left out. */
+const END = 10;
+
+const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * A name among many that begin alike: on a narrow screen it takes two lines, and where there is no room for all of it,
+ * its middle is left out rather than its end. The parts are boxes of their own, which some readers of a screen tell
+ * apart: what the name stands in has it as its label.
+ */
+export function DistinctName({ children: name, otherwise }: { children: string; otherwise: string }) {
+  if (isBlank(name)) return <Name otherwise={otherwise}>{name}</Name>;
+  const parts = Array.from(characters.segment(name), ({ segment }) => segment);
+  if (parts.length <= WHOLE_MAX) {
+    return (
+      <bdi class="name distinct" title={name}>
+        {name}
+      </bdi>
+    );
+  }
+  return (
+    <bdi class="name distinct parts" title={name}>
+      <span>{parts.slice(0, -END).join('')}</span>
+      <span>{parts.slice(-END).join('')}</span>
+    </bdi>
+  );
+}
