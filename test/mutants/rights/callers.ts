@@ -58,4 +58,28 @@ export const CALLERS: readonly Mutant[] = [
     rule: 'CONTRACT#callers: a record of somebody else is as one that is not there.',
     caughtBy: ['test/api/openapi/callers/walk.test.ts'],
   },
+  {
+    name: 'a role is judged once its body has been',
+    file: 'src/api/operator/ops-server.ts',
+    search: '    const { request } = exchange;\n    refuseBeyondRole(operator, roles);\n',
+    replacement: '    const { request } = exchange;\n',
+    rule: 'CONTRACT#callers: whoever is refused is told nothing of their body.',
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
+  },
+  {
+    name: 'a role withdraws by null what it may not set',
+    file: 'src/api/serve/role-rights.ts',
+    search: '.filter(([, value]) => value !== undefined);',
+    replacement: '.filter(([, value]) => value !== undefined && value !== null);',
+    rule: 'CONTRACT#callers: a body may have the fields of the right alone.',
+    caughtBy: ['test/api/openapi/callers/partial.test.ts'],
+  },
+  {
+    name: 'a person removes the passkey of somebody else',
+    file: 'src/domain/users/passkeys.ts',
+    search: 'if (passkeys.length === user.record.passkeys.length) throw',
+    replacement: 'if (!(await deps.store.get(passkeyKey(passkeyId)))) throw',
+    rule: 'CONTRACT#callers: a record of somebody else is as one that is not there.',
+    caughtBy: ['test/api/openapi/callers/walk.test.ts'],
+  },
 ];

@@ -1,16 +1,28 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PATH_IDS } from '../../../src/api/contract/fields.ts';
 import { OPERATOR_ROLES, type OperatorRole } from '../../../src/config/operator-tokens.ts';
 import type { ListenerName } from '../../../src/config/listeners.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { passkeyKey } from '../../../src/domain/users/user-state.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { exampleBody, type DocumentName } from '../openapi/documents.ts';
 import { judgeAnswer } from '../openapi/judge-answer.ts';
 import { makeToken } from '../panel/access-tokens/tokens.ts';
-import { ask, signedIn, type UserOptions } from '../panel/panel-users.ts';
+import { ask, putUser, signedIn, type Browser, type UserOptions } from '../panel/panel-users.ts';
 import { detection, listReviews, sendDetections } from '../records/detections.ts';
 import { setOtel } from '../service/daemon.ts';
-import { call, createApp, enroll, tenant, type CreatedApp, type Muster, type Tenant } from '../service/muster.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  tenant,
+  type Answer,
+  type CreatedApp,
+  type Muster,
+  type Tenant,
+} from '../service/muster.ts';
+import { rawPut } from '../store/raw-key.ts';
 import type { Row } from './callers-table.ts';
 
 /* The kinds of callers of CONTRACT.md#callers on one Muster, with two accounts that have one of each record. */
@@ -52,6 +64,8 @@ export const TOLD = /mst_|"enrollCode"|"apiKey"|"url"|hidden/i;
 export interface Got {
   readonly status: number;
   readonly text: string;
+  /** Without those that differ from one request to the next. */
+  readonly headers: readonly string[];
   /** Of the error; undefined where it is none. */
   readonly code: string | undefined;
 }
@@ -124,6 +138,22 @@ export class Callers {
     return `muster_${this.muster.service.panel.port}=${token}`;
   }
 
+  /** Ids of records of the own account that are new, and that a change of the row can have. */
+  async fresh({ path }: Row): Promise<Ids> {
+    const { muster, store, own } = this;
+    const { accountId, apiKey, credential } = own;
+    const member = await signedIn(store, { accounts: [{ accountId, role: 'owner' }] });
+    return {
+      accountId,
+      userId: member.userId,
+      sessionId: member.sessionId,
+      ...(path.includes('{appId}') && { appId: (await createApp(muster, apiKey, 'hidden app')).appId }),
+      ...(path.includes('{keyId}') && (await rotatedKey(muster, accountId))),
+      ...(path.includes('{linkId}') && { linkId: await invitationOf(muster, accountId, member) }),
+      ...(path.includes('{entryId}') && { entryId: await entryOf(muster, accountId, credential) }),
+    };
+  }
+
   url(api: DocumentName): string {
     return this.muster[LISTENERS[api]];
   }
@@ -141,9 +171,9 @@ export class Callers {
     row: Row,
     credential: Headers,
     ids: Ids,
-    { method = row.method, body = bodyOf(row), query = queryOf(row) }: Another,
+    { method = row.method, body = bodyOf(row), query = queryOf(row, ids) }: Another,
   ): Promise<Got> {
-    const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? MISSING[name] ?? '');
+    const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => idOf(ids, name));
     const url = `${this.url(row.api)}${path}${query}`;
     const isWrite = method !== 'GET' && method !== 'HEAD';
     const response = await fetch(url, {
@@ -159,13 +189,28 @@ export class Callers {
     const { status, headers } = response;
     if (headers.get('content-type')?.startsWith('text/event-stream') === true) {
       await response.body?.cancel();
-      return { status, text: '', code: undefined };
+      return { status, text: '', headers: steady(headers), code: undefined };
     }
     const text = await response.text();
     judgeAnswer({ method, url }, { status, headers, text });
-    return { status, text, code: /^\{"error":\{"code":"([a-z_]+)"/.exec(text)?.[1] };
+    return { status, text, headers: steady(headers), code: /^\{"error":\{"code":"([a-z_]+)"/.exec(text)?.[1] };
   }
 }
+
+/** @throws Error where the records have none of that name: another one would be tried in its place */
+function idOf(ids: Ids, name: string): string {
+  const id = ids[name];
+  if (id === undefined) throw new Error(`There is no record for {${name}}.`);
+  return id;
+}
+
+const OF_ONE_REQUEST: ReadonlySet<string> = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'x-request-id']);
+/** A Retry-After is spread by chance. */
+const steady = (headers: Response['headers']): readonly string[] =>
+  [...headers]
+    .filter(([name]) => !OF_ONE_REQUEST.has(name))
+    .map(([name, value]) => (name === 'retry-after' ? name : `${name}: ${value}`))
+    .toSorted();
 
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
@@ -181,35 +226,71 @@ const PEOPLE: Readonly<Record<string, (own: Tenant, foreign: Tenant) => UserOpti
 
 async function peopled(muster: Muster, store: Store): Promise<Peopled> {
   const one = await tenant(muster);
-  const { accountId, keyId, apiKey } = one;
+  const { accountId, apiKey } = one;
   const app = await createApp(muster, apiKey, 'hidden app');
   const daemon = await createApp(muster, apiKey, 'hidden daemon');
   const credential = await enroll(muster, daemon);
   await setOtel(muster, apiKey, { evidenceLevel: 'redacted' });
-  await sendDetections(muster, credential, [detection({ rule: 'hidden rule' })]);
-  const [entry] = await listReviews(muster, accountId);
   const member = await signedIn(store, { name: 'Hidden Hal', accounts: [{ accountId, role: 'owner' }] });
-  const { tokenId } = await makeToken({ muster }, member, { accountId });
-  await ask({ muster }, member, `/accounts/${accountId}/invitations`, { method: 'POST', body: { role: 'viewer' } });
-  const invitations = (await ask({ muster }, member, `/accounts/${accountId}/invitations`)).body['invitations'];
-  const [invitation] = invitations as { readonly linkId: string }[];
-  if (!entry || !invitation) throw new Error('The account has not one of each record.');
   const { userId, sessionId } = member;
+  const { tokenId } = await makeToken({ muster }, member, { accountId });
+  const passkeyId = randomBytes(16).toString('base64url');
+  const passkey = { id: passkeyId, publicKey: '', name: 'hidden passkey', createdAt: 1 };
+  const withPasskey = await putUser(store, { name: 'Hidden Pat', record: { passkeys: [passkey] } });
+  const locator = passkeyKey(passkeyId);
+  await store.commit({ expect: [expectAbsent(locator)], write: [rawPut(locator, { userId: withPasskey })] });
   const { appId } = daemon;
-  const records = { entryId: entry.entryId, linkId: invitation.linkId, userId, sessionId, tokenId };
-  return { ...one, app, credential, ids: { accountId, keyId, appId, ...records } };
+  const records = {
+    ...(await rotatedKey(muster, accountId)),
+    entryId: await entryOf(muster, accountId, credential),
+    linkId: await invitationOf(muster, accountId, member),
+  };
+  return { ...one, app, credential, ids: { accountId, appId, userId, sessionId, tokenId, passkeyId, ...records } };
 }
+
+/** A key of the account whose former secret works. */
+async function rotatedKey(muster: Muster, accountId: string): Promise<Ids> {
+  const keys = `${muster.ops}/operator/v1/accounts/${accountId}/api-keys`;
+  const by = { method: 'POST', token: operatorToken('operator') };
+  const keyId = told(await call(keys, by), 'keyId');
+  const rotated = await call(`${keys}/${keyId}/rotation`, { ...by, body: { graceSeconds: 3600 } });
+  return { keyId, formerExpiresAt: told(rotated, 'formerExpiresAt') };
+}
+
+async function invitationOf(muster: Muster, accountId: string, owner: Browser): Promise<string> {
+  const path = `/accounts/${accountId}/invitations`;
+  const made = await ask({ muster }, owner, path, { method: 'POST', body: { role: 'viewer' } });
+  return told(made, 'linkId');
+}
+
+async function entryOf(muster: Muster, accountId: string, credential: string): Promise<string> {
+  const rule = `hidden rule ${(detections += 1)}`;
+  await sendDetections(muster, credential, [detection({ id: rule, rule })]);
+  const entry = (await listReviews(muster, accountId)).find((one) => one.rule === rule);
+  if (!entry) throw new Error('The review queue has not what the daemon sent.');
+  return entry.entryId;
+}
+
+/** @throws Error where the answer tells none */
+function told({ status, body }: Answer, name: string): string {
+  const id = body[name];
+  if (typeof id !== 'string') throw new Error(`An answer ${status} has no ${name}.`);
+  return id;
+}
+
+let detections = 0;
 
 /** The queries without which a request is refused for what it says, by the end of the row. */
 const QUERIES: readonly (readonly [row: RegExp, query: string])[] = [
   [/^GET .*\/usage$/, '?month=2026-01'],
   [/^GET .*\/find$/, '?text=hidden'],
   [/^DELETE .*\/users\/\{userId\}$/, '?keepKeys='],
-  [/^DELETE .*\/former-secret$/, '?formerExpiresAt=2099-01-31T00:00:00.000Z'],
 ];
 
-const queryOf = ({ method, path }: Row): string =>
-  QUERIES.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? '';
+function queryOf({ method, path }: Row, { formerExpiresAt = '2099-01-31T00:00:00.000Z' }: Ids): string {
+  if (path.endsWith('/former-secret')) return `?formerExpiresAt=${formerExpiresAt}`;
+  return QUERIES.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? '';
+}
 
 /** The example of the body in the document, which is a valid one. */
 function bodyOf({ api, method, path }: Row): object | undefined {

@@ -40,7 +40,14 @@ const bodies = (ids: Asked['ids'], open: object, beyond: readonly object[]): Par
 
 const ofAccount = async ({ muster }: Callers): Promise<Part> => {
   const { accountId } = await tenant(muster);
-  const beyond = [{ disabled: false }, { name: 'x' }, { disabled: true, name: 'x' }, { quotaMb: 0 }];
+  const beyond = [
+    { disabled: false },
+    { name: 'x' },
+    { disabled: true, name: 'x' },
+    { quotaMb: 0 },
+    { disabled: true, quotaMb: null },
+    { disabled: true, adoptableBy: null },
+  ];
   return bodies({ accountId }, { disabled: true }, beyond);
 };
 
