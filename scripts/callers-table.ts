@@ -15,7 +15,7 @@ export const contractDocument = (): string =>
 
 type Told = Pick<Operation, 'method' | 'path'> & Parameters<(typeof CALLERS)['v1'][number]['outcome']>[0];
 
-/** What a listener serves by the same credentials beside the operations of its API. */
+/** The paths that a listener serves by the same credentials beside the operations of its API. */
 const BESIDE: Readonly<Partial<Record<ApiName, readonly Told[]>>> = {
   device: [{ method: 'post', path: OPAMP_ROUTE }],
   operator: [METRICS],

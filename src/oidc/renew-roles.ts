@@ -62,7 +62,7 @@ export function createRenewRoles(deps: RenewRolesDeps): (signal: AbortSignal) =>
       const some = due.slice(start, start + TOGETHER_MAX);
       const outages = await Promise.all(some.map((one) => outageAt(deps, one)));
       outage ??= outages.find((one) => one !== undefined);
-      // Where all fail, the provider or the store is away.
+      // The provider or the store is away where all fail.
       if (!outages.includes(undefined)) break;
     }
     if (outage !== undefined) throw outage;
@@ -98,7 +98,7 @@ const originOf = ({ clock }: RenewRolesDeps): Origin => ({
   deadline: clock.monotonic() + LIMITS.requestDeadlineMs,
 });
 
-/** What the provider says to the token of a session: `none` where there is no token, `unclear` without a meaning. */
+/** The answer of the provider to the token of a session: `none` without a token, `unclear` without a meaning. */
 type Said = 'accepts' | 'refuses' | 'busy' | 'unclear' | 'none';
 
 /**

@@ -38,7 +38,7 @@ export function useKeys(lines: KeyLines, press: (key: string) => boolean): void 
   }, []);
 }
 
-/** What the frame of every page opens. */
+/** The dialogs that the frame of every page opens. */
 interface Opens {
   /** Shows what the keys of this page do. */
   readonly sheet: () => void;

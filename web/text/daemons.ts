@@ -35,7 +35,7 @@ export const daemons = {
     acknowledge: 'Says that it is applied:',
     api: 'A further daemon by the API, with the header Authorization: Bearer and an API key in a file:',
   },
-  /** What each way needs, and how it comes there. */
+  /** The program that each way needs, and how it comes there. */
   needs: {
     muster: (tarball: string) =>
       `The command muster is in ${tarball}, which npm run pack makes in a checkout of Muster. On a machine with Node ` +

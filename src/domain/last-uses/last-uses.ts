@@ -125,7 +125,7 @@ const KEEPINGS = {
 } satisfies Record<string, Keeping>;
 
 const WRITTEN_TOGETHER_MAX = 50;
-/** So many records are read one by one; for more owners the whole range is listed. */
+/** The most records that are read one by one; for more owners the whole range is listed. */
 const READ_ALONE_MAX = 1000;
 const READ_TOGETHER_MAX = 50;
 const LISTED_PER_PAGE_MAX = 500;
@@ -232,7 +232,7 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
     return together((await read(ownerId)).record, own);
   }
 
-  /** What this replica noted and the store does not know yet. */
+  /** The uses that this replica noted and the store does not know yet. */
   const ownOf = (ownerId: string): Uses =>
     together(leaving.get(ownerId)?.uses ?? NONE, noted.get(ownerId)?.uses ?? NONE);
 

@@ -13,7 +13,7 @@ export interface CredentialSummary {
   readonly accessTokensLastUsedAt: number | undefined;
   readonly sessions: number;
   readonly sessionsLastUsedAt: number | undefined;
-  /** When the provider refused a user who has living API keys; undefined for others. */
+  /** The instant at which the provider refused a user who has living API keys; undefined for others. */
   readonly providerRefusedAt: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export type ListCredentials = () => Promise<ReadonlyMap<string, CredentialSummar
 interface CredentialListDeps {
   readonly fleet: Fleet;
   readonly keyUses: Pick<LastUses, 'usesOfMany'>;
-  /** Of sessions and access tokens, by their user. */
+  /** The uses of sessions and access tokens, by their user. */
   readonly personUses: Pick<LastUses, 'usesOfMany'>;
 }
 

@@ -64,7 +64,7 @@ interface Kept {
   readonly isJudged?: boolean;
 }
 
-/** Nobody is asked which API keys to keep: the provider takes the right. */
+/** The provider takes the right: no person is asked which API keys to keep. */
 export const NONE_KEPT: Kept = { ids: [] };
 
 /**

@@ -56,7 +56,7 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
   return new Set(names as readonly string[]);
 }
 
-/** Whether the provider has refused the user since its last answer; an earlier version leaves the time of a refusal. */
+/** The provider has refused the user since its last answer; an earlier version leaves the time of a refusal. */
 export const isRefused = ({ mapped, providerRefusedAt }: UserRecord): boolean =>
   providerRefusedAt !== undefined && (mapped === undefined || mapped.at <= providerRefusedAt);
 

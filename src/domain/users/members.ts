@@ -115,7 +115,7 @@ async function departure(
   const before = await account.members();
   const member = before.record.members.find((one) => one.userId === userId);
   if (!member && isDeletion) return { unchanged: undefined };
-  // Nobody learns by it of users elsewhere.
+  // The answer tells nothing of users elsewhere.
   if (!user || !member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
   if (member.role === role) return { unchanged: undefined };
   const others = before.record.members.filter((one) => one.userId !== userId);

@@ -72,7 +72,7 @@ export interface ProviderUsers {
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
    * Ends what acts as a user whom the provider refuses: sessions, access tokens and the roles of groups; no API key.
-   * Nothing where another answer came meanwhile, or the user has the identity no more.
+   * It does nothing where another answer came meanwhile, or the user has the identity no more.
    * @throws StoreUnavailable; Busy
    */
   refuse(origin: Origin, userId: string, refused: ProviderRefusal): Promise<void>;

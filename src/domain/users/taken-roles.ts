@@ -17,7 +17,7 @@ import { endings } from './users.ts';
  * refused (docs/adr/0081-offboarding.md).
  */
 
-/** Whether an answer of the provider says what the record has. */
+/** Tells whether an answer of the provider says what the record has. */
 export const isKnown = ({ record }: UserEntry, mapped: MappedRoles): boolean =>
   !isRefused(record) && sameRoles(record.mapped, mapped);
 
@@ -73,7 +73,7 @@ export async function takingRoles(
   };
 }
 
-/** Whether anything gives the user a role, by people or by groups. @throws StoreUnavailable */
+/** Tells whether anything gives the user a role, by people or by groups. @throws StoreUnavailable */
 async function hasRole(reader: FleetReader, user: UserEntry): Promise<boolean> {
   const { mapped, installationRole } = user.record;
   if (hasRoles(mapped) || installationRole !== undefined || (await operatorRight(reader, user))) return true;

@@ -34,7 +34,7 @@ export const identityId = ({ issuer, subject }: Identity): string => digest(JSON
 export const identityKey = (identity: Identity): UserLocatorKey => KEYS.identity(identityId(identity));
 export const passkeyKey = (credentialId: string): UserLocatorKey => KEYS.passkey(digest(credentialId));
 
-/** Whether the user has the identity at the provider. */
+/** Tells whether the user has the identity at the provider. */
 export const hasIdentity = ({ identities }: UserRecord, { issuer, subject }: Identity): boolean =>
   identities.some((one) => one.issuer === issuer && one.subject === subject);
 

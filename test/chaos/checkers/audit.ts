@@ -28,7 +28,7 @@ const REFUSED: ReadonlySet<string> = new Set(['enrollment.refused', 'key.refused
 /** Each tells of a record that is none of the account's: an access token is its person's, and may end with others. */
 const OF_PERSONS: ReadonlySet<string> = new Set(['access-token.created', 'access-token.revoked']);
 
-/** Whether the records that an entry tells of are in the account. */
+/** Tells whether the records that an entry tells of are in the account. */
 const isOfAccount = ({ account, action }: StoredAudit): boolean =>
   account !== OPERATOR_AUDIT && !OF_PERSONS.has(action) && !REFUSED.has(action);
 

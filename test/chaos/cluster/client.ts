@@ -119,7 +119,7 @@ export class Client {
   }
 }
 
-/** What a page of the panel sends, and its browser by itself. */
+/** The headers that a page of the panel sends, and its browser by itself. */
 const browserHeaders = ({ origin, port }: URL, session: string): Readonly<Record<string, string>> => ({
   Cookie: `muster_${port}=${session}`,
   Origin: origin,

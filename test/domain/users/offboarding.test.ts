@@ -146,7 +146,7 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     const keepKeys = kept.length > 0 ? [keyIdOf(ann.apiKey)] : [];
     await changed(it, ann, { disabled: true, keepKeys });
     expect([await keyStatus(it.panel, ann.apiKey), await refusedWithKeys(it)]).toEqual([left, 0]);
-    // What was kept by name is ended by no later answer.
+    // A key that was kept by name is ended by no later answer.
     await changed(it, ann, { disabled: false });
     await it.provider.set({ gone: false, groups: ['staff'] });
     await it.signIn(new RedirectedBrowser());

@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
-/** What the table of callers holds beside the other lists: keys, members, and records of somebody else. */
+/** The table of callers holds, beside the other lists, keys, members, and records of somebody else. */
 export const CALLERS: readonly Mutant[] = [
   {
     name: 'a key of less access does what a full one does',

@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
-/* What the provider says of a person who may have left ends (A17, docs/adr/0081-offboarding.md). */
+/* The ends that the provider's answers bring (A17, docs/adr/0081-offboarding.md). */
 
 const OFFBOARDING = 'test/domain/users/offboarding.test.ts';
 const RENEWALS = 'test/oidc/renew-roles.test.ts';

@@ -3,7 +3,7 @@ import { DOCUMENT_NAMES, type DocumentName } from '../openapi/documents.ts';
 
 /* The table of CONTRACT.md#callers as it is committed, which a person has read: it is no output of the code here. */
 
-/** What a caller gets: a status that refuses, or what it asks, in part where there is a note. */
+/** The outcome for a caller: a status that refuses, or what it asks, in part where there is a note. */
 export interface Cell {
   readonly status?: 401 | 403 | 404;
   readonly note?: string;
@@ -15,7 +15,7 @@ export interface Row {
   readonly method: string;
   /** With its parameters as the documents spell them: `/v1/apps/{appId}`. */
   readonly path: string;
-  /** By the names of the callers. */
+  /** The cells, by the names of the callers. */
   readonly cells: ReadonlyMap<string, Cell>;
 }
 
@@ -64,7 +64,7 @@ export function rowAt(api: DocumentName, operation: string): Row {
   return row;
 }
 
-/** What the table says of one cell. @throws Error where there is none */
+/** The outcome that the table has in one cell. @throws Error where there is none */
 export function cellAt(api: DocumentName, operation: string, caller: string): Cell {
   const cell = rowAt(api, operation).cells.get(caller);
   if (!cell) throw new Error(`The table of callers has no ${caller}.`);

@@ -57,7 +57,7 @@ export function environment(directory: string): Readonly<Record<string, string>>
   return { MUSTER_OPERATOR_TOKEN_FILE: file, MUSTER_METRICS_AUTH: 'token' };
 }
 
-/** What an answer that refuses must have nothing of: secrets, and the names of what the accounts have. */
+/** An answer that refuses must have nothing of these: secrets, and the names of what the accounts have. */
 export const TOLD = /mst_|"enrollCode"|"apiKey"|"url"|hidden/i;
 
 /** An answer, without the events of a stream. */
@@ -66,11 +66,11 @@ export interface Got {
   readonly text: string;
   /** Without those that differ from one request to the next. */
   readonly headers: readonly string[];
-  /** Of the error; undefined where it is none. */
+  /** The code of the error; undefined where it is none. */
   readonly code: string | undefined;
 }
 
-/** What a request has in the place of what is usual for its row. */
+/** The parts of a request that take the place of what is usual for its row. */
 interface Another {
   readonly method?: string;
   readonly body?: object;

@@ -95,7 +95,7 @@ export async function signedOutByProvider(it: Signing, sub: string, panel = it.p
 export const keptToken = async ({ panel }: Signing, sessionId: string): Promise<string | undefined> =>
   (await panel.store.get(KEYS.refresh(sessionId)))?.value;
 
-/** Whether the refresh token of a session is still kept. */
+/** Tells whether the refresh token of a session is still kept. */
 export const keepsToken = async (it: Signing, sessionId: string): Promise<boolean> =>
   (await keptToken(it, sessionId)) !== undefined;
 

@@ -36,7 +36,7 @@ export const away = (): never => {
 };
 
 interface PersonOptions {
-  /** How long ago the roles were computed. */
+  /** The age of the roles. */
   readonly minutesAgo?: number;
 }
 
@@ -46,7 +46,7 @@ interface RenewedPerson {
   /** Signs in so long ago. @param token `null` where the provider gave none @returns the id of the session */
   session(token: string | null, minutesAgo: number, more?: Partial<SessionRecord>): Promise<string>;
   readonly record: () => Promise<UserRecord>;
-  /** Whether the provider has refused the person. */
+  /** The provider has refused the person. */
   readonly isRefused: () => Promise<boolean>;
   /** An answer of the provider has come a moment ago. */
   readonly hasAnswer: () => Promise<void>;

@@ -33,7 +33,7 @@ function stageOf(
 /** The milliseconds after which it is said what to check; a daemon of OpAMP polls once a minute. */
 const LATE_MS: Partial<Record<Stage, number>> = { waiting: 30_000, enrolled: 90_000 };
 
-/** How far a daemon has come since its code was issued. */
+/** The stages of a daemon since its code was issued. */
 interface Arrival {
   readonly app: PanelAppDetail | undefined;
   readonly stage: Stage;

@@ -25,7 +25,7 @@ export const APP_FILTER = {
 export type AppFilter = QueryState<typeof APP_FILTER>;
 export const NO_FILTER: AppFilter = { q: '', status: '', platform: '', version: '', configuration: '', silent: 'any' };
 
-/** Whether anything is asked for. */
+/** Tells whether anything is asked for. */
 export const isFiltered = ({ silent, ...filter }: AppFilter): boolean =>
   silent !== 'any' || Object.values(filter).some((value) => value !== '');
 

@@ -20,7 +20,7 @@ export interface Named {
 /** A command, and what it does. */
 export interface Step {
   readonly says: string;
-  /** What must be there before, and how it comes there. */
+  /** The program that must be there before, and how it comes there. */
   readonly needs?: string;
   readonly text: string;
 }

@@ -15,7 +15,7 @@ interface TimelineProps {
   readonly empty: string;
   /** The account whose apps the entries link to; undefined where they are about one app. */
   readonly accountId?: string;
-  /** What happened beside the entries, which stands among them by its instant. */
+  /** An event beside the entries, which stands among them by its instant. */
   readonly beside?: { readonly at: string; readonly says: ComponentChildren } | null;
 }
 
@@ -57,7 +57,7 @@ export function Timeline({ read, empty, accountId, beside }: TimelineProps) {
   if (isEmpty && next === undefined && !busy && !beside) return <p class="quiet">{empty}</p>;
   const older = beside ? entries.findIndex(({ at }) => at <= beside.at) : -1;
   const upTo = older < 0 ? entries.length : older;
-  // Where all that is read is newer, it stands further back.
+  // It stands further back where all that is read is newer.
   const isBesideShown = beside && (older >= 0 || next === undefined);
   const line = (entry: AuditEntry, index: number) => (
     <Entry key={`${entry.at} ${entry.requestId} ${index}`} entry={entry} accountId={accountId} />

@@ -87,10 +87,10 @@ function isFound({ userId, name, login }: User, text: string): boolean {
   return userId === wanted || name.toLowerCase().includes(wanted) || login.toLowerCase().includes(wanted);
 }
 
-/** What orders credentials: none comes first, then what was never used, then the longest unused. */
+/** The order of credentials: none comes first, then what was never used, then the longest unused. */
 const heldBy = (count: number, at: string | null): string => (count === 0 ? '' : (at ?? ' '));
 
-/** How many credentials of a kind a user has, and when one was last used. */
+/** The number of credentials of a kind that a user has, and the last use of one. */
 function Held({ count, at }: { count: number; at: string | null }) {
   // A replica of the version before answers without a count.
   if (!(count > 0)) return <span class="quiet">{texts.none}</span>;

@@ -135,7 +135,7 @@ export interface OpenCall {
 /** The part of a call that only a session makes. */
 interface InSession extends OpenCall {
   readonly signedIn: SignedIn;
-  /** Whether a person has asked, and not a page that is left open. */
+  /** A person has asked, and not a page that is left open. */
   readonly isUse: boolean;
 }
 

@@ -33,7 +33,7 @@ interface Scene {
   readonly clock: FakeClock;
 }
 
-/** What a credential gets for a row; undefined where the row is open to it all the same. */
+/** The refusal that a credential gets for a row; undefined where the row is open to it all the same. */
 type Answer = readonly [status: number, code: string] | undefined;
 
 interface Ended {

@@ -61,7 +61,7 @@ const statusOf = (row: Row, caller: string) => row.cells.get(caller)?.status;
 
 const isOfAccount = ({ path }: Row): boolean => path.includes('{accountId}');
 const isOfRecord = ({ path }: Row): boolean => path.includes('{');
-/** Whether the record belongs to what stands before it in the path, or to the caller. */
+/** Tells whether the record belongs to what stands before it in the path, or to the caller. */
 const isOwned = (row: Row): boolean =>
   isOfRecord(row) && (row.api === 'v1' || row.path.startsWith('/panel/v1/me/') || /\{.*\{/.test(row.path));
 
@@ -71,10 +71,10 @@ const columnsWhere = (holds: (row: Row, caller: string) => boolean) =>
     ({ rows }) => rows.length > 0,
   );
 
-/** Whether it is for some callers alone: what a stranger or whoever is signed in may is judged by what they send. */
+/** Tells whether it is for some callers alone: others are judged by what they send. */
 const isOfSome = ({ api, cells }: Row): boolean =>
   api === 'v1' || api === 'operator' || cells.get('of another account')?.status !== undefined;
-/** What the examples get for what they say, where a caller is let in. */
+/** The answers that the examples get for what they say, where a caller is let in. */
 const OTHERWISE: ReadonlyMap<string, string> = new Map([
   ['PUT /panel/v1/accounts/{accountId}/otel-config', 'changed_meanwhile'],
   ['POST /panel/v1/accounts/{accountId}/otel-config/restore', 'changed_meanwhile'],
@@ -86,7 +86,7 @@ const saidBy = ({ status, text, headers }: Got): readonly unknown[] => [status, 
 
 const isRefused = (row: Row, caller: string): boolean => statusOf(row, caller) !== undefined;
 const REFUSED = columnsWhere(isRefused);
-// What is open in part stands in partial.test.ts.
+// The cells that are open in part stand in partial.test.ts.
 const OPEN = columnsWhere((row, caller) => !isRefused(row, caller) && row.cells.get(caller)?.note === undefined);
 const OWNED = columnsWhere((row, caller) => !isRefused(row, caller) && isOwned(row));
 const BEYOND = columnsWhere(
@@ -225,7 +225,7 @@ onEachBackend('each cell of the table of callers', (backend) => {
     expect([foreign.status, foreign.text]).toEqual([missing.status, missing.text]);
     expect(foreign.text).toContain('"code":"not_found"');
     expect(await requestRecords(store)).toEqual(before);
-    // What is the caller's own is let in.
+    // The caller's own records are let in.
     const own = await callers.ask(row, by, callers.own.ids, request(callers.own.ids));
     expect([own.status < 300, own.text.includes('"error"')]).toEqual([true, false]);
   });

@@ -13,7 +13,7 @@ import { requestRecords } from '../../../support/store/request-records.ts';
 
 interface Stray {
   readonly what: string;
-  /** Where it is good, and is not tried. */
+  /** The listener at which it is good, and is not tried. */
   readonly home?: DocumentName;
   readonly headers: (callers: Callers) => Promise<Headers>;
 }

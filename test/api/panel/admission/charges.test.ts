@@ -104,7 +104,7 @@ onEachBackend('a request with an access token', (backend) => {
     for (const [what, , way] of vain) expect([what, await way(one)]).toEqual([what, 429]);
     const refused = await askBy(panel, one, '/sign-in');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
-    // What the token may do, its person and the other token go on.
+    // The other operations of the token, its person and the other token go on.
     expect((await askBy(panel, one, `/accounts/${accountId}/overview`)).status).toBe(200);
     expect((await ask(panel, ann, '/me', { method: 'PATCH', body: { name: 'Ann' } })).status).toBe(200);
     expect((await askBy(panel, two, '/sign-in')).status).toBe(403);

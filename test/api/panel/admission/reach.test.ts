@@ -5,7 +5,7 @@ import { asOperator, codeOf } from '../../../support/panel/visitor.ts';
 import { tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 
-/* What an access token reaches beside CONTRACT.md#callers, whose tests try each operation. */
+/* The reach of an access token beside CONTRACT.md#callers, whose tests try each operation. */
 
 onEachBackend('what an access token reaches', (backend) => {
   let panel: PanelMuster;

@@ -183,7 +183,7 @@ onEachBackend('the history of a configuration', (backend) => {
     const credential = await enroll(it.muster, await createApp(it.muster, it.apiKey));
     expect((await poll(it.muster, credential)).text).toContain(HEADER);
     await it.put({ endpoint: A, authHeader: '' });
-    // Nothing is there to be kept.
+    // No header is there to be kept.
     const gone = await it.restore(1, { keepHeader: true });
     expect([gone.status, codeOf(gone)]).toEqual([400, 'invalid_auth_header']);
   });
