@@ -208,6 +208,7 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
     const memory = await fleet.whole();
     const user = memory.user(userId);
     if (!user || (accountId !== undefined && !memory.account(accountId))) throw new Refusal('not_found');
+    const accessTokens = await listedTokens(memory, tokenUses, userId, accountId);
     const made: FoundKey[] = [];
     const unknown: FoundKey[] = [];
     for (const account of memory.accounts()) {
@@ -217,13 +218,14 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
       const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
       if (isConcerned) unknown.push(...keys.filter(({ key }) => isOfNobodyKnown(key.record, memory.now())));
       // An account tells nothing of users elsewhere.
-      const isStranger = accountId !== undefined && made.length === 0 && !(await isListed(user, account));
+      const hasMade = made.length > 0 || accessTokens.length > 0;
+      const isStranger = accountId !== undefined && !hasMade && !(await isListed(user, account));
       if (isStranger) throw new Refusal('not_found');
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
       apiKeys: await listed(memory, apiKeys ?? [], keyUses),
-      accessTokens: await listedTokens(memory, tokenUses, userId, accountId),
+      accessTokens,
       ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], keyUses),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };

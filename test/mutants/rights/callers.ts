@@ -3,6 +3,14 @@ import type { Mutant } from '../mutant.ts';
 /** The table of callers holds, beside the other lists, keys, members, and records of somebody else. */
 export const CALLERS: readonly Mutant[] = [
   {
+    name: 'a download in the panel goes on after its right has ended',
+    file: 'src/api/panel/panel-server.ts',
+    search: 'whileJudged(reply, judgeAgain)',
+    replacement: 'reply',
+    rule: 'A12: a right that has ended gets nothing more.',
+    caughtBy: ['test/api/panel/operations/right-of-download.test.ts'],
+  },
+  {
     name: 'a key of less access does what a full one does',
     file: 'src/domain/key-validity/key-restriction.ts',
     search: "access === 'full' || access === use;",

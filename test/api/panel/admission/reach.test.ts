@@ -58,6 +58,12 @@ onEachBackend('what an access token reaches', (backend) => {
     const byOperator = (await asOperator(panel.muster, `/users/${ann.userId}/api-keys`)).body['accessTokens'];
     expect(byOperator).toContainEqual(expect.objectContaining({ tokenId: token.tokenId }));
     expect(JSON.stringify([listed, byOperator])).not.toContain('mst_pat_');
+    // An operator who is no member is known in the account by a token alone, which is listed there.
+    const otto = await signedIn(panel.store, { operator: true });
+    const at = `/accounts/${accountId}/members/${otto.userId}/api-keys`;
+    expect((await ask(panel, ann, at)).status).toBe(404);
+    const { tokenId } = await makeToken(panel, otto, { accountId });
+    expect((await ask(panel, ann, at)).body['accessTokens']).toMatchObject([{ tokenId }]);
   });
 
   test('a token opens no page and no reference, and strangers’ operations are not for it', async () => {
