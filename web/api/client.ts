@@ -43,6 +43,14 @@ interface AnyAsked {
 const ROOT = '/panel/v1';
 const TOKEN_ON_ITS_WAY_MS = 300;
 
+/**
+ * The name of a lock over the tabs. A change holds it in part while it is under way, as it may give the browser another
+ * token; whoever was refused waits for them. A browser has locks where the connection is secure, or to itself.
+ */
+const CHANGES = 'muster-changes';
+const withChanges = async <T>(mode: LockMode, work: () => Promise<T>): Promise<T> =>
+  'locks' in navigator ? await navigator.locks.request(CHANGES, { mode }, work) : await work();
+
 /** Called when the session has ended: whoever shows pages goes to the sign-in page. */
 let ended: () => void = () => undefined;
 export function whenSessionEnds(listener: () => void): void {
@@ -74,6 +82,7 @@ export async function ask<One extends AskedRoute>(route: One, ...[said]: Asking<
     // A proof, and a change of the ways in, give the browser another token, which may be on its way here or to another
     // tab.
     await proving;
+    await withChanges('exclusive', () => Promise.resolve());
     await new Promise((resolve) => setTimeout(resolve, TOKEN_ON_ITS_WAY_MS));
     const again = route === 'GET /me' || (await answered('GET /me', {})).response.ok;
     if (again) answer = await answered(route, asked);
@@ -106,7 +115,8 @@ const kept = new RecentMap<string, Kept>(20);
 async function answered(route: Route, asked: AnyAsked): Promise<Answered> {
   const target = targetOf(route, asked);
   const known = route.startsWith('GET ') ? kept.get(target) : undefined;
-  const response = await sent(route, target, asked, known?.tag);
+  const send = (): Promise<Response> => sent(route, target, asked, known?.tag);
+  const response = route.startsWith('GET ') ? await send() : await withChanges('shared', send);
   if (response.status === 304 && known) {
     kept.set(target, known);
     return { response, body: known.body, code: '', message: '' };

@@ -92,3 +92,9 @@ export function formatPrice(price: string, currency: string): string {
 export function formatMonth(month: string): string {
   return monthName().format(new Date(`${month}-01T00:00:00Z`));
 }
+
+const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** The characters of a text as people count them: each with its marks. */
+export const charactersOf = (text: string): readonly string[] =>
+  Array.from(characters.segment(text), ({ segment }) => segment);

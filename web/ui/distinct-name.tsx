@@ -1,12 +1,11 @@
 import { isBlank } from '../../src/text/shown-name.ts';
+import { charactersOf } from '../text/format.ts';
 import { Name } from './page.tsx';
 
 /** From there on a name stands in two parts. */
 const WHOLE_MAX = 20;
 /** The length of the second part, which is never left out. */
 const END = 10;
-
-const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * A name among many that begin alike: on a narrow screen it takes two lines, and where there is no room for all of it,
@@ -15,7 +14,7 @@ const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
  */
 export function DistinctName({ children: name, otherwise }: { children: string; otherwise: string }) {
   if (isBlank(name)) return <Name otherwise={otherwise}>{name}</Name>;
-  const parts = Array.from(characters.segment(name), ({ segment }) => segment);
+  const parts = charactersOf(name);
   if (parts.length <= WHOLE_MAX) {
     return (
       <bdi class="name distinct" title={name}>

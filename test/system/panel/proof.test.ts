@@ -90,6 +90,42 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await asked(page).count()).toBe(0);
   });
 
+  test('a page that is refused while its person changes the password waits for the new session', async () => {
+    await using muster = await Muster.start();
+    await using ann = await visit(browser);
+    const { page } = ann;
+    await page.clock.install();
+    await signInByLink(ann, muster, 'ann@example.com', 'none');
+    await openPage(page, muster, '/me', /You have no passkey/);
+    const [sent, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isChanged = false;
+    await page.route('**/me/password', async (route) => {
+      sent.resolve();
+      await answers.promise;
+      const response = await route.fetch();
+      isChanged = true;
+      await route.fulfill({ response });
+    });
+    // As the service answers once the former session has ended, and the answer with the new one is on its way.
+    const json = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
+    await page.route(/\/panel\/v1\/me$/, (route) =>
+      isChanged ? route.continue() : route.fulfill({ status: 401, json }),
+    );
+    await page.getByLabel('Current password').fill(PASSWORD);
+    await page.getByLabel('New password').fill('a row of brass lanterns');
+    await press(page.getByRole('button', { name: 'Set the password' }));
+    await sent.promise;
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    await page.evaluate(`new BroadcastChannel('muster-live').postMessage({ kind: 'ended' })`);
+    await (await refused).finished();
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
+    // The time that another tab is given is over; the change is not.
+    await page.clock.fastForward(5000);
+    answers.resolve();
+    await page.getByText('The new password works.').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/me');
+  });
+
   test('whoever lacks the second factor sees its set-up alone, and all pages after it', async () => {
     await using muster = await Muster.start({ env: { MUSTER_PANEL_SECOND_FACTOR: 'operators' } });
     await using otto = await visit(browser);

@@ -56,7 +56,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(member.faults).toEqual([]);
   });
 
-  async function walk(page: Page, { opens, focus, empties, sends, says }: WalkedForm): Promise<void> {
+  async function walk(page: Page, { opens, focus, chooses, empties, sends, says }: WalkedForm): Promise<void> {
     for (const name of opens ?? []) {
       const button = page.getByRole('button', { name });
       await press(button.or(page.getByRole('menuitem', { name })).first());
@@ -69,6 +69,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     }
     expect(await within.locator('button[type=submit]:disabled').count()).toBe(0);
     if (sends === undefined) return;
+    if (chooses !== undefined) await within.getByLabel(chooses, { exact: true }).check();
     const form =
       empties === undefined
         ? within

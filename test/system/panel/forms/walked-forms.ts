@@ -16,6 +16,8 @@ export interface WalkedForm {
   readonly opens?: readonly (string | RegExp)[];
   /** A dialog: what has the focus when it opens. */
   readonly focus?: RegExp;
+  /** The choice that opens a field in which something is missing. */
+  readonly chooses?: string;
   /** The field that is emptied, where the form opens with nothing missing. */
   readonly empties?: string;
   /** The button that sends it; without one, nothing can be missing. */
@@ -135,6 +137,7 @@ const configuration: readonly WalkedForm[] = [
     shows: /since the last purge/,
     opens: [/^Restore revision/],
     focus: /./,
+    chooses: 'Set a header',
     sends: 'Restore this revision',
   },
 ];

@@ -129,7 +129,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => row.innerText()).toContain('127.0.0.2');
     expect(await statuses(secret)).toEqual([403, 403]);
     await at('/audit?group=key.', /changed an API key/);
-    expect(await page.locator('.timeline').innerText()).toMatch(/read access alone[^]*only from 127\.0\.0\.2/);
+    expect(await page.locator('.timeline').innerText()).toMatch(/read only[^]*only from 127\.0\.0\.2/);
     expect(world?.visited.faults).toEqual([]);
   });
 
