@@ -154,12 +154,15 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   test('a filter by what daemons do says that it could not be read, rather than that none fits', async () => {
     const answer = { status: 503, json: { error: { code: 'overloaded', message: 'Too busy.' } } };
+    // Without a word of the stream nothing is read again but what is asked for.
+    await page.route('**/panel/v1/events*', () => undefined);
     await page.route(/\/rollout\/apps$/, (route) => route.fulfill(answer));
     await at('/apps?configuration=failed', /Too busy/);
     expect(await page.locator('main').innerText()).not.toContain('No app fits');
     await page.unroute(/\/rollout\/apps$/);
     await press(button('Try again'));
     await expect.poll(() => rows().first().innerText()).toMatch(/failed/);
+    await page.unroute('**/panel/v1/events*');
   });
 
   test('the other pages keep their state in the address, too', async () => {
