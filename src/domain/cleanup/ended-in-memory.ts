@@ -49,7 +49,7 @@ export function endedInMemory<One extends Ending>(
     for (let start = 0; start < ended.length && !signal.aborted; start += REMOVED_PER_COMMIT_MAX) {
       gone += await remove(deps, ended.slice(start, start + REMOVED_PER_COMMIT_MAX));
     }
-    // Each by itself: a user whose record memory could not read keeps the others from nothing.
+    // Each is a commit of its own: one whose user is there after all, with a damaged record, holds up no other.
     for (const one of left) {
       if (signal.aborted) break;
       gone += await remove(deps, [one], expectAbsent(KEYS.user(one.record.userId)));

@@ -3,6 +3,7 @@ import type { FleetMemory } from '../fleet/memory.ts';
 import { isExpiredKey, makersOf } from '../key-validity/key-expiry.ts';
 import { isRefused } from './mapped-roles.ts';
 import type { LastUses, UsesByOwner } from '../last-uses/last-uses.ts';
+import type { AccessTokenRecord, SessionRecord } from '../records/user-records.ts';
 
 /** The credentials that a user has. Times are milliseconds since 1970; undefined where nothing was used. */
 export interface CredentialSummary {
@@ -17,7 +18,7 @@ export interface CredentialSummary {
   readonly providerRefusedAt: number | undefined;
 }
 
-/** Tells of every user who has any. @throws StoreUnavailable */
+/** Lists the credentials of each user who has one, by the user's id. @throws StoreUnavailable */
 export type ListCredentials = () => Promise<ReadonlyMap<string, CredentialSummary>>;
 
 interface CredentialListDeps {
@@ -54,7 +55,9 @@ interface Held {
 export function createCredentialList({ fleet, keyUses, personUses }: CredentialListDeps): ListCredentials {
   return async () => {
     const memory = await fleet.whole();
-    const [keys, sessions, tokens] = [keysOf(memory), sessionsOf(memory), tokensOf(memory)];
+    const keys = keysOf(memory);
+    const sessions = ofPeople(memory, memory.sessions(), ({ createdAt }) => createdAt);
+    const tokens = ofPeople(memory, memory.accessTokens(), () => undefined);
     const [usesOfKeys, usesByPerson] = await Promise.all([
       keyUses.usesOfMany(new Set(keys.map(({ ownerId }) => ownerId))),
       personUses.usesOfMany(new Set([...sessions, ...tokens].map(({ ownerId }) => ownerId))),
@@ -107,23 +110,23 @@ function keysOf(memory: FleetMemory): readonly Held[] {
   return held;
 }
 
-function sessionsOf(memory: FleetMemory): readonly Held[] {
-  return Array.from(memory.users()).flatMap(({ id: ownerId }) =>
-    memory
-      .sessionsOf(ownerId)
-      .filter(({ record }) => record.expiresAt > memory.now())
-      .map(({ id, record }) => ({ id, ownerId, userIds: [ownerId], otherwise: record.createdAt })),
-  );
-}
-
-function tokensOf(memory: FleetMemory): readonly Held[] {
-  return Array.from(memory.users()).flatMap(({ id: ownerId }) =>
-    memory
-      .accessTokensOf(ownerId)
-      .filter(({ record }) => record.expiresAt > memory.now())
-      .map(({ id }) => ({ id, ownerId, userIds: [ownerId], otherwise: undefined })),
-  );
-}
+/**
+ * The living sessions or access tokens.
+ * @param otherwise the time that counts where no use of one is known
+ */
+const ofPeople = <One extends SessionRecord | AccessTokenRecord>(
+  memory: FleetMemory,
+  entries: Iterable<{ readonly id: string; readonly record: One }>,
+  otherwise: (record: One) => number | undefined,
+): readonly Held[] =>
+  Array.from(entries)
+    .filter(({ record }) => record.expiresAt > memory.now())
+    .map(({ id, record }) => ({
+      id,
+      ownerId: record.userId,
+      userIds: [record.userId],
+      otherwise: otherwise(record),
+    }));
 
 const useOf = (uses: UsesByOwner, { ownerId, id, otherwise }: Held): number | undefined =>
   uses.get(ownerId)?.get(id) ?? otherwise;

@@ -18,6 +18,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { listedTokens, tokenRevocation, type ListedAccessToken } from './made-tokens.ts';
+import { rolesOf } from './mapped-roles.ts';
 import { mappedNow } from './roles.ts';
 
 /*
@@ -234,7 +235,7 @@ export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps
 
 /** Tells whether the list of the account's members has the user, by invitation or by groups. */
 const isListed = async ({ id, record }: UserEntry, account: AccountReader): Promise<boolean> =>
-  record.mapped?.accounts.some(({ accountId }) => accountId === account.id) === true ||
+  rolesOf(record)?.accounts.some(({ accountId }) => accountId === account.id) === true ||
   (await account.members()).record.members.some(({ userId }) => userId === id);
 
 const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>

@@ -25,7 +25,7 @@ export const isKnown = ({ record }: UserEntry, mapped: MappedRoles): boolean =>
 export const withAnswer = (record: UserRecord, mapped: MappedRoles): UserRecord =>
   mapped === record.mapped ? record : { ...withoutRefusal(record), mapped };
 
-/** Whoever becomes an operator by the groups writes the operators as they are; see `userCreation`. */
+/** The operators as they are, which a user who becomes one by the groups writes, too; see `userCreation`. */
 export const operatorsWritten = (
   { record }: UserEntry,
   mapped: MappedRoles,

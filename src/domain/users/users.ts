@@ -213,7 +213,7 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = role !== former;
-    // Whoever disables somebody whom the provider refuses has decided on the keys: the roles go with the refusal.
+    // An operator who disables a refused user has decided on the keys: the roles go with the refusal.
     const isDecided = keepKeys.length > 0 || (isShut && isRefused(user.record));
     const kept = isDecided ? withoutLapsed(reader, user, { isShut }) : user.record;
     const given = changedRole ? withGivenRole(withRolesAt(kept, origin.at), role) : kept;

@@ -187,7 +187,7 @@ async function proved(
     const headers = await proveSession(proving, services, gained, isHis, given);
     return { status: 303, headers: ['Location', '/proved', ...headers] };
   } catch (error) {
-    // Whoever has no role any more has no session either.
+    // A person without any role has no session any more.
     if (error instanceof Refusal && error.code === 'invalid_session') return failedFor(request, 'expired', flow);
     throw error;
   }

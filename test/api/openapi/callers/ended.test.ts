@@ -1,24 +1,14 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import type { Store } from '../../../../src/store/port.ts';
 import { nameOf, TABLES, type Row } from '../../../support/doors/callers-table.ts';
-import {
-  Callers,
-  environment,
-  MISSING,
-  operatorToken,
-  TOLD,
-  type Headers,
-  type Ids,
-} from '../../../support/doors/callers.ts';
+import { openCallers, type CallersScene } from '../../../support/doors/callers-scene.ts';
+import { MISSING, operatorToken, TOLD, type Callers, type Headers, type Ids } from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
 import { connectRaw } from '../../../support/http/raw-http.ts';
 import { makeToken } from '../../../support/panel/access-tokens/tokens.ts';
 import { rewrite, signedIn, type Browser } from '../../../support/panel/panel-users.ts';
-import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
 import { changeAccount, revoke } from '../../../support/service/daemon.ts';
-import { call, createApp, enroll, tenant, type Muster } from '../../../support/service/muster.ts';
+import { call, createApp, enroll, tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { requestRecords } from '../../../support/store/request-records.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -262,24 +252,19 @@ const ENDED: readonly Ended[] = [
 ];
 
 onEachBackend('a credential that has ended', (backend) => {
-  const directory = scratchDirectory('ended');
   const clock = new FakeClock(Date.now());
-  let muster: Muster;
-  let store: Store;
+  let opened: CallersScene;
   let scene: Scene;
   beforeAll(async () => {
-    muster = await backend.fresh({ clock, env: environment(directory), wrapStore: (real) => (store = real) });
-    scene = { callers: await Callers.on(muster, store), clock };
+    opened = await openCallers(backend, clock);
+    scene = { callers: opened.callers, clock };
   });
-  afterAll(async () => {
-    await muster[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => opened[Symbol.asyncDispose]());
 
   test.each(ENDED)('$what is refused by every operation, and nothing is written or told', async (ended) => {
     const { callers } = scene;
     const { by, ids = callers.own.ids } = await ended.made(scene);
-    const before = await requestRecords(store);
+    const before = await requestRecords(opened.store);
     let refused = 0;
     for (const row of TABLES.find(({ api }) => api === ended.api)?.rows ?? []) {
       const answer = ended.answer(row);
@@ -290,23 +275,16 @@ onEachBackend('a credential that has ended', (backend) => {
       expect([nameOf(row), TOLD.test(got.text)]).toEqual([nameOf(row), false]);
     }
     expect(refused).toBeGreaterThan(3);
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(opened.store)).toEqual(before);
   });
 });
 
 onEachBackend('a credential in another form', (backend) => {
-  const directory = scratchDirectory('forms');
-  let muster: Muster;
-  let callers: Callers;
-  let store: Store;
+  let scene: CallersScene;
   beforeAll(async () => {
-    muster = await backend.fresh({ env: environment(directory), wrapStore: (real) => (store = real) });
-    callers = await Callers.on(muster, store);
+    scene = await openCallers(backend);
   });
-  afterAll(async () => {
-    await muster[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   const READS = [
     { api: 'v1', caller: 'full', path: '/v1/apps' },
@@ -316,13 +294,13 @@ onEachBackend('a credential in another form', (backend) => {
   ] as const;
 
   test.each(READS)('$api: the scheme in any case is one, and two fields are none', async ({ api, caller, path }) => {
-    const { authorization = '' } = await callers.credential(api, caller);
-    const { cookie = '' } = await callers.credential('panel', 'operator');
+    const { authorization = '' } = await scene.callers.credential(api, caller);
+    const { cookie = '' } = await scene.callers.credential('panel', 'operator');
     const [, secret = ''] = authorization.split(' ');
-    const { host, port } = new URL(callers.url(api));
+    const { host, port } = new URL(scene.callers.url(api));
     await using connection = await connectRaw(Number(port));
     const statusOf = async (...fields: readonly string[]): Promise<number> => {
-      const head = [`GET ${path.replace('{accountId}', callers.own.accountId)} HTTP/1.1`, `Host: ${host}`];
+      const head = [`GET ${path.replace('{accountId}', scene.callers.own.accountId)} HTTP/1.1`, `Host: ${host}`];
       const lines = [...head, `Cookie: ${cookie}`, ...fields.map((field) => `Authorization: ${field}`), '', ''];
       await connection.send(lines.join('\r\n'));
       return (await connection.answer()).status;
@@ -335,17 +313,19 @@ onEachBackend('a credential in another form', (backend) => {
   });
 
   test('a header that names another method makes no other one of a request', async () => {
-    const by = await callers.credential('v1', 'read');
+    const by = await scene.callers.credential('v1', 'read');
     const named = (method: string): Headers =>
       Object.fromEntries(['x-http-method-override', 'x-http-method', 'x-method-override'].map((one) => [one, method]));
-    const before = await requestRecords(store);
+    const before = await requestRecords(scene.store);
     for (const row of TABLES.find(({ api }) => api === 'v1')?.rows ?? []) {
-      const plain = await callers.ask(row, by, callers.own.ids, { method: 'GET' });
-      const raised = await callers.ask(row, { ...by, ...named(row.method) }, callers.own.ids, { method: 'GET' });
+      const plain = await scene.callers.ask(row, by, scene.callers.own.ids, { method: 'GET' });
+      const raised = await scene.callers.ask(row, { ...by, ...named(row.method) }, scene.callers.own.ids, {
+        method: 'GET',
+      });
       expect([nameOf(row), raised.status, raised.text]).toEqual([nameOf(row), plain.status, plain.text]);
-      const lowered = await callers.ask(row, { ...by, ...named('GET') }, callers.own.ids);
+      const lowered = await scene.callers.ask(row, { ...by, ...named('GET') }, scene.callers.own.ids);
       expect([nameOf(row), lowered.status]).toEqual([nameOf(row), row.cells.get('read')?.status ?? 200]);
     }
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
   });
 });

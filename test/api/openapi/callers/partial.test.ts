@@ -1,13 +1,11 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Store } from '../../../../src/store/port.ts';
 import { COLUMNS, nameOf, rowAt } from '../../../support/doors/callers-table.ts';
-import { Callers, environment, type Headers } from '../../../support/doors/callers.ts';
+import { openCallers, type CallersScene } from '../../../support/doors/callers-scene.ts';
+import type { Callers, Headers } from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
 import { ask, putUser, signedIn } from '../../../support/panel/panel-users.ts';
-import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
 import { setOtel } from '../../../support/service/daemon.ts';
-import { createApp, tenant, type Muster } from '../../../support/service/muster.ts';
+import { createApp, tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { requestRecords } from '../../../support/store/request-records.ts';
 
@@ -157,34 +155,27 @@ test('each cell that is open in part is tried, and no other', () => {
 });
 
 onEachBackend('a cell that is open in part', (backend) => {
-  const directory = scratchDirectory('partial');
-  let muster: Muster;
-  let store: Store;
-  let callers: Callers;
+  let scene: CallersScene;
   beforeAll(async () => {
-    muster = await backend.fresh({ env: environment(directory), wrapStore: (real) => (store = real) });
-    callers = await Callers.on(muster, store);
+    scene = await openCallers(backend);
   });
-  afterAll(async () => {
-    await muster[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   test.each(PARTIAL)(
     'each cell has what it refuses and what it lets in: $cell',
     async ({ cell: [api, operation, caller], status, opens, part }) => {
       const row = rowAt(api, operation);
-      const { refused, open, by = await callers.credential(api, caller) } = await part(callers);
-      const before = await requestRecords(store);
+      const { refused, open, by = await scene.callers.credential(api, caller) } = await part(scene.callers);
+      const before = await requestRecords(scene.store);
       for (const { ids, body } of refused) {
-        const got = await callers.ask(row, by, ids, body && { body });
+        const got = await scene.callers.ask(row, by, ids, body && { body });
         expect([body, got.status, got.code]).toEqual([body, status, status === 403 ? 'forbidden' : 'not_found']);
       }
       expect(refused).not.toEqual([]);
-      expect(await requestRecords(store)).toEqual(before);
-      const got = await callers.ask(row, by, open.ids, open.body && { body: open.body });
+      expect(await requestRecords(scene.store)).toEqual(before);
+      const got = await scene.callers.ask(row, by, open.ids, open.body && { body: open.body });
       expect([got.status, got.code]).toEqual([opens, undefined]);
-      expect(await requestRecords(store)).not.toEqual(before);
+      expect(await requestRecords(scene.store)).not.toEqual(before);
     },
   );
 });

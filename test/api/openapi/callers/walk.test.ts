@@ -1,19 +1,8 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Store } from '../../../../src/store/port.ts';
 import { COLUMNS, nameOf, rowAt, type Row } from '../../../support/doors/callers-table.ts';
-import {
-  Callers,
-  environment,
-  MISSING,
-  TOLD,
-  type Got,
-  type Headers,
-  type Ids,
-} from '../../../support/doors/callers.ts';
+import { openCallers, type CallersScene } from '../../../support/doors/callers-scene.ts';
+import { MISSING, TOLD, type Got, type Headers, type Ids } from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
-import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
-import type { Muster } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { requestRecords } from '../../../support/store/request-records.ts';
 
@@ -110,18 +99,11 @@ const NAMED = [
 ] as const;
 
 onEachBackend('each cell of the table of callers', (backend) => {
-  const directory = scratchDirectory('callers');
-  let muster: Muster;
-  let store: Store;
-  let callers: Callers;
+  let scene: CallersScene;
   beforeAll(async () => {
-    muster = await backend.fresh({ env: environment(directory), wrapStore: (real) => (store = real) });
-    callers = await Callers.on(muster, store);
+    scene = await openCallers(backend);
   });
-  afterAll(async () => {
-    await muster[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   /** Holds an answer to a status that refuses. */
   function refuses(got: Got, row: Row, status: 401 | 403 | 404): void {
@@ -133,112 +115,112 @@ onEachBackend('each cell of the table of callers', (backend) => {
   /** The same of the account of somebody else and of one that is not there: nobody learns which of them is which. */
   async function refusesElsewhere(row: Row, by: Headers, status: 401 | 403 | 404): Promise<void> {
     const [foreign, missing] = await Promise.all([
-      callers.ask(row, by, callers.foreign.ids),
-      callers.ask(row, by, MISSING),
+      scene.callers.ask(row, by, scene.callers.foreign.ids),
+      scene.callers.ask(row, by, MISSING),
     ]);
     refuses(foreign, row, status);
     expect([nameOf(row), ...saidBy(foreign)]).toEqual([nameOf(row), ...saidBy(missing)]);
   }
 
   test.each(REFUSED)('$api: $caller is refused, and nothing is written or told', async ({ api, caller, rows }) => {
-    const by = await callers.credentials(api, caller, rows.length);
-    const before = await requestRecords(store);
+    const by = await scene.callers.credentials(api, caller, rows.length);
+    const before = await requestRecords(scene.store);
     for (const [at, row] of rows.entries()) {
       const status = statusOf(row, caller) ?? 404;
-      const own = await callers.ask(row, by(at), callers.own.ids);
+      const own = await scene.callers.ask(row, by(at), scene.callers.own.ids);
       refuses(own, row, status);
       const there = statusOf(row, elsewhereOf(caller));
       if (isOfRecord(row) && there !== undefined && !isElsewhere(caller)) await refusesElsewhere(row, by(at), there);
       if (isOfRecord(row) && there === status) {
-        const missing = await callers.ask(row, by(at), MISSING);
+        const missing = await scene.callers.ask(row, by(at), MISSING);
         expect([nameOf(row), ...saidBy(missing)]).toEqual([nameOf(row), ...saidBy(own)]);
       }
       if (row.method !== 'GET') {
         // The caller is judged before the body.
-        const broken = await callers.ask(row, by(at), callers.own.ids, { body: { noSuchField: 1 } });
+        const broken = await scene.callers.ask(row, by(at), scene.callers.own.ids, { body: { noSuchField: 1 } });
         expect([nameOf(row), ...saidBy(broken)]).toEqual([nameOf(row), ...saidBy(own)]);
         continue;
       }
-      const head = await callers.ask(row, by(at), callers.own.ids, { method: 'HEAD' });
+      const head = await scene.callers.ask(row, by(at), scene.callers.own.ids, { method: 'HEAD' });
       expect([nameOf(row), head.status, head.text]).toEqual([nameOf(row), status, '']);
     }
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
   });
 
   test.each(BEYOND)(
     '$api: $caller is refused on another account what it may do on its own',
     async ({ api, caller, rows }) => {
-      const by = await callers.credentials(api, caller, rows.length);
-      const before = await requestRecords(store);
+      const by = await scene.callers.credentials(api, caller, rows.length);
+      const before = await requestRecords(scene.store);
       for (const [at, row] of rows.entries())
         await refusesElsewhere(row, by(at), statusOf(row, elsewhereOf(caller)) ?? 404);
-      expect(await requestRecords(store)).toEqual(before);
+      expect(await requestRecords(scene.store)).toEqual(before);
     },
   );
 
   test.each(OWNED)('$api: $caller gets nothing of others by a path of its own', async ({ api, caller, rows }) => {
-    const by = await callers.credentials(api, caller, rows.length);
-    const before = await requestRecords(store);
+    const by = await scene.callers.credentials(api, caller, rows.length);
+    const before = await requestRecords(scene.store);
     for (const [at, row] of rows.entries()) {
-      const foreign = await callers.ask(row, by(at), crossed(row, callers.foreign.ids));
-      const missing = await callers.ask(row, by(at), crossed(row, MISSING));
+      const foreign = await scene.callers.ask(row, by(at), crossed(row, scene.callers.foreign.ids));
+      const missing = await scene.callers.ask(row, by(at), crossed(row, MISSING));
       expect([nameOf(row), ...saidBy(foreign)]).toEqual([nameOf(row), ...saidBy(missing)]);
       expect([nameOf(row), foreign.status]).toEqual([nameOf(row), 404]);
       expect([nameOf(row), TOLD.test(foreign.text)]).toEqual([nameOf(row), false]);
     }
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
   });
 
   test.each(OPEN)('$api: $caller is let in, as the one who may do everything', async ({ api, caller, rows }) => {
-    const by = await callers.credentials(api, caller, rows.length);
-    const full = await callers.credentials(api, caller === 'nobody' ? caller : FULL[api], rows.length);
+    const by = await scene.callers.credentials(api, caller, rows.length);
+    const full = await scene.callers.credentials(api, caller === 'nobody' ? caller : FULL[api], rows.length);
     for (const [at, row] of rows.entries()) {
       const where = nameOf(row);
       const ids = await idsFor(row);
       // A session of its own for what ends it.
-      const mine = row.path.endsWith('/sign-out') ? await callers.credential(api, caller) : by(at);
-      const got = await callers.ask(row, mine, ids);
+      const mine = row.path.endsWith('/sign-out') ? await scene.callers.credential(api, caller) : by(at);
+      const got = await scene.callers.ask(row, mine, ids);
       expect([where, got.status, REFUSING.has(got.code)]).toEqual([where, got.status, false]);
       // Whoever reaches every account is told of one that is not there.
       if (isOfAccount(row) && elsewhereOf(caller) === caller)
-        expect([where, (await callers.ask(row, mine, MISSING)).code]).toEqual([where, 'not_found']);
+        expect([where, (await scene.callers.ask(row, mine, MISSING)).code]).toEqual([where, 'not_found']);
       if (row.method !== 'GET') {
         if (isOfSome(row)) expect([where, got.code]).toEqual([where, OTHERWISE.get(where)]);
         continue;
       }
       // There is no provider here; everything else that is read is there.
       expect([where, got.status === 404]).toEqual([where, row.path.includes('/provider')]);
-      expect([where, got.status]).toEqual([where, (await callers.ask(row, full(at), ids)).status]);
-      const head = await callers.ask(row, mine, ids, { method: 'HEAD' });
+      expect([where, got.status]).toEqual([where, (await scene.callers.ask(row, full(at), ids)).status]);
+      const head = await scene.callers.ask(row, mine, ids, { method: 'HEAD' });
       expect([where, head.status, head.text]).toEqual([where, got.status, '']);
     }
   });
 
   test.each(NAMED)('$caller gets nothing of what $operation names of another account', async (named) => {
     const { caller, operation, request } = named;
-    const [row, by] = [rowAt('panel', operation), await callers.credential('panel', caller)];
-    const before = await requestRecords(store);
+    const [row, by] = [rowAt('panel', operation), await scene.callers.credential('panel', caller)];
+    const before = await requestRecords(scene.store);
     const [foreign, missing] = [
-      await callers.ask(row, by, callers.own.ids, request(callers.foreign.ids)),
-      await callers.ask(row, by, callers.own.ids, request(MISSING)),
+      await scene.callers.ask(row, by, scene.callers.own.ids, request(scene.callers.foreign.ids)),
+      await scene.callers.ask(row, by, scene.callers.own.ids, request(MISSING)),
     ];
     expect([foreign.status, foreign.text]).toEqual([missing.status, missing.text]);
     expect(foreign.text).toContain('"code":"not_found"');
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
     // The caller's own records are let in.
-    const own = await callers.ask(row, by, callers.own.ids, request(callers.own.ids));
+    const own = await scene.callers.ask(row, by, scene.callers.own.ids, request(scene.callers.own.ids));
     expect([own.status < 300, own.text.includes('"error"')]).toEqual([true, false]);
   });
 
   /** A read is of what is there, a change of what is new, and one of a person's own records of none. */
   async function idsFor(row: Row): Promise<Ids> {
-    if (row.method === 'GET') return callers.own.ids;
-    return isOfSome(row) ? await callers.fresh(row) : MISSING;
+    if (row.method === 'GET') return scene.callers.own.ids;
+    return isOfSome(row) ? await scene.callers.fresh(row) : MISSING;
   }
 
   /** Ids for a path: of the first of several records the caller's own, and of the others those that are given. */
   function crossed({ path }: Row, ids: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const [first = '', ...others] = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-    return { ...ids, ...(others.length > 0 && { [first]: callers.own.ids[first] ?? '' }) };
+    return { ...ids, ...(others.length > 0 && { [first]: scene.callers.own.ids[first] ?? '' }) };
   }
 });

@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Store } from '../../../../src/store/port.ts';
 import { nameOf, TABLES, type Row } from '../../../support/doors/callers-table.ts';
-import { Callers, environment, operatorToken, TOLD, type Headers } from '../../../support/doors/callers.ts';
+import { openCallers, type CallersScene } from '../../../support/doors/callers-scene.ts';
+import { operatorToken, TOLD, type Callers, type Headers } from '../../../support/doors/callers.ts';
 import type { DocumentName } from '../../../support/openapi/documents.ts';
-import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
-import type { Muster } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { requestRecords } from '../../../support/store/request-records.ts';
 
@@ -66,27 +63,20 @@ const CODES: Readonly<Record<DocumentName, string>> = {
 const isForNobody = (row: Row): boolean => row.cells.get('nobody')?.status === undefined;
 
 onEachBackend('a credential at another listener', (backend) => {
-  const directory = scratchDirectory('wrong-doors');
-  let muster: Muster;
-  let store: Store;
-  let callers: Callers;
+  let scene: CallersScene;
   beforeAll(async () => {
-    muster = await backend.fresh({ env: environment(directory), wrapStore: (real) => (store = real) });
-    callers = await Callers.on(muster, store);
+    scene = await openCallers(backend);
   });
-  afterAll(async () => {
-    await muster[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => scene[Symbol.asyncDispose]());
 
   test.each(STRAYS)('$what is refused for every operation, and nothing is written', async ({ home, headers }) => {
-    const by = await headers(callers);
-    const before = await requestRecords(store);
+    const by = await headers(scene.callers);
+    const before = await requestRecords(scene.store);
     for (const row of TABLES.flatMap(({ api, rows }) => (api === home ? [] : rows))) {
-      const got = await callers.ask(row, by, callers.own.ids);
+      const got = await scene.callers.ask(row, by, scene.callers.own.ids);
       const isPanelBearer = row.api === 'panel' && 'authorization' in by;
       if (isForNobody(row) && !isPanelBearer) {
-        const nobody = await callers.ask(row, {}, callers.own.ids);
+        const nobody = await scene.callers.ask(row, {}, scene.callers.own.ids);
         expect([nameOf(row), got.status, got.code]).toEqual([nameOf(row), nobody.status, nobody.code]);
         continue;
       }
@@ -94,27 +84,27 @@ onEachBackend('a credential at another listener', (backend) => {
       expect([nameOf(row), got.status, got.code]).toEqual([nameOf(row), 401, code]);
       expect([nameOf(row), TOLD.test(got.text)]).toEqual([nameOf(row), false]);
     }
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
   });
 
   test('a cookie beside an access token, and a bearer beside a cookie, gives no more', async () => {
     const rows = TABLES.flatMap(({ api, rows: all }) => (api === 'panel' ? all : []));
     const [cookie, token, key] = await Promise.all([
-      callers.credential('panel', 'operator'),
-      callers.credential('panel', 'token: viewer'),
-      callers.credential('v1', 'full'),
+      scene.callers.credential('panel', 'operator'),
+      scene.callers.credential('panel', 'token: viewer'),
+      scene.callers.credential('v1', 'full'),
     ]);
-    const before = await requestRecords(store);
+    const before = await requestRecords(scene.store);
     for (const row of rows) {
       const status = row.cells.get('token: viewer')?.status;
-      const mixed = await callers.ask(row, { ...cookie, ...key }, callers.own.ids);
+      const mixed = await scene.callers.ask(row, { ...cookie, ...key }, scene.callers.own.ids);
       expect([nameOf(row), mixed.status, mixed.code]).toEqual([nameOf(row), 401, 'invalid_token']);
       if (status === undefined) continue;
-      expect([nameOf(row), (await callers.ask(row, { ...cookie, ...token }, callers.own.ids)).status]).toEqual([
+      expect([
         nameOf(row),
-        status,
-      ]);
+        (await scene.callers.ask(row, { ...cookie, ...token }, scene.callers.own.ids)).status,
+      ]).toEqual([nameOf(row), status]);
     }
-    expect(await requestRecords(store)).toEqual(before);
+    expect(await requestRecords(scene.store)).toEqual(before);
   });
 });
