@@ -170,10 +170,10 @@ async function joined(
   if (!account) throw new Refusal('not_found');
   const before = await account.members();
   const others = before.record.members.filter((one) => one.userId !== userId);
-  if (others.length >= LIMITS.membersPerAccountMax) {
+  const own = before.record.members.find((one) => one.userId === userId);
+  if (!own && others.length >= LIMITS.membersPerAccountMax) {
     throw new Refusal('conflict', `The account has ${LIMITS.membersPerAccountMax} members; end one first.`);
   }
-  const own = before.record.members.find((one) => one.userId === userId);
   const greater = own?.role === 'owner' ? 'owner' : role;
   const after = { ...before.record, members: [...others, { ...own, userId, role: greater, since: at }] };
   return { account, before, after, role: greater };

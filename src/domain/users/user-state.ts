@@ -162,14 +162,17 @@ export async function crowdOf(reader: FleetReader): Promise<Crowd> {
   return { newest, count: await reader.userCount(), operators: await reader.operators() };
 }
 
-/** The operators with a user among them, or without. @throws Refusal `conflict` beyond `LIMITS.operatorsMax` */
+/**
+ * The operators with a user among them, or without. An operator stays one, also where there are too many.
+ * @throws Refusal `conflict` for one more than `LIMITS.operatorsMax`
+ */
 export function operatorsAfter({ members }: OperatorsRecord, userId: string, wanted: boolean): readonly string[] {
-  const others = members.filter((id) => id !== userId);
-  if (!wanted) return others;
-  if (others.length >= LIMITS.operatorsMax) {
+  if (!wanted) return members.filter((id) => id !== userId);
+  if (members.includes(userId)) return members;
+  if (members.length >= LIMITS.operatorsMax) {
     throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
   }
-  return [...others, userId];
+  return [...members, userId];
 }
 
 /**

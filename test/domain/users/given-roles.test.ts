@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openEvents } from '../../support/panel/event-stream.ts';
 import {
   ask,
   panelMuster,
+  putUser,
   rewrite,
   signedIn,
   type Browser,
@@ -35,6 +37,21 @@ const entriesOf = async (muster: Pick<Muster, 'ops'>): Promise<readonly Entry[]>
   (await asOperator(muster, '/audit?limit=1000')).body['entries'] as Entry[];
 
 onEachBackend('roles on the installation', (backend) => {
+  test('an operator can be disabled and renamed where there are more than may be, and nobody becomes one', async () => {
+    await using panel = await panelMuster(backend);
+    const [ann, bob] = [await putUser(panel.store, { operator: true }), await putUser(panel.store, { operator: true })];
+    const eve = await putUser(panel.store);
+    const others = Array.from({ length: LIMITS.operatorsMax }, () => randomUUID());
+    await rewrite(panel, KEYS.operators(), () => ({ members: [...others, ann, bob] }));
+    const change = async (userId: string, body: object) =>
+      (await asOperator(panel.muster, `/users/${userId}`, { method: 'PATCH', body })).status;
+    expect(await change(ann, { disabled: true })).toBe(200);
+    expect(await change(bob, { name: 'Bob' })).toBe(200);
+    expect(await change(eve, { operator: true })).toBe(409);
+    const operators = await panel.store.get(KEYS.operators());
+    expect(JSON.parse(operators?.value ?? '')).toEqual({ members: [...others, ann, bob] });
+  });
+
   test('are given and taken by the operator API, one at a time, and `operator` says the same of that role', async () => {
     await using muster = await backend.fresh();
     const create = (login: string, more: object) =>
