@@ -19,6 +19,7 @@ const SOURCES = [
   'src/domain/**/*.ts',
   'src/text/**/*.ts',
   'package-lock.json',
+  'scripts/build-web.ts',
 ];
 
 function sourcesDigest(): string {
@@ -44,7 +45,16 @@ function isBuiltFrom(digest: string): boolean {
 export async function buildPages(options: { readonly always?: boolean } = {}): Promise<boolean> {
   const digest = sourcesDigest();
   if (options.always !== true && isBuiltFrom(digest)) return false;
-  await build({ configFile: join(ROOT, 'web/vite.config.ts'), logLevel: 'warn', clearScreen: false });
+  const { env } = process;
+  const { NODE_ENV: before } = env;
+  // A test runner sets another one, with which the build makes pages for debugging, that name this machine's paths.
+  env['NODE_ENV'] = 'production';
+  try {
+    await build({ configFile: join(ROOT, 'web/vite.config.ts'), logLevel: 'warn', clearScreen: false });
+  } finally {
+    if (before === undefined) delete env['NODE_ENV'];
+    else env['NODE_ENV'] = before;
+  }
   writeFileSync(NOTE, digest);
   return true;
 }

@@ -2,7 +2,7 @@ import type { Overview } from '../api/panel.ts';
 import { Link } from '../shell/link.tsx';
 import { pathOfAccount } from '../shell/router.ts';
 import { useIsOwner } from '../shell/rights.ts';
-import { keys as texts } from '../text/keys.ts';
+import { expiringKeys as texts } from '../text/expiring-keys.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Name, Time } from '../ui/page.tsx';
 
@@ -21,7 +21,7 @@ export function ExpiringKeys({ accountId, keys }: ExpiringKeysProps) {
     <div class="note warn" role="status">
       <Icon name="clock" />
       <div class="grow stack tight">
-        <p>{texts.expiring.says(keys.length)}</p>
+        <p>{texts.says(keys.length)}</p>
         <ul>
           {shown.map(({ keyId, name, expiresAt }) => (
             <li key={keyId}>
@@ -34,11 +34,11 @@ export function ExpiringKeys({ accountId, keys }: ExpiringKeysProps) {
         </ul>
         {keys.length > SHOWN_MAX && (
           <p>
-            <Link to={`${page}?sort=expires`}>{texts.expiring.more(keys.length - SHOWN_MAX)}</Link>
+            <Link to={`${page}?sort=expires`}>{texts.more(keys.length - SHOWN_MAX)}</Link>
           </p>
         )}
         <p>
-          {texts.expiring.action} <Link to={`${page}?new=key`}>{texts.create}</Link>
+          {texts.action} <Link to={`${page}?new=key`}>{texts.create}</Link>
         </p>
       </div>
     </div>

@@ -8,7 +8,6 @@ import { ProvedPage } from '../pages/door/proved.tsx';
 import { LinkPage } from '../pages/door/link.tsx';
 import { SignInPage } from '../pages/door/sign-in.tsx';
 import { AdditionsBanner } from '../pages/me/additions.tsx';
-import { SecondFactorPage } from '../pages/second-factor.tsx';
 import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
@@ -108,7 +107,7 @@ function SignedIn({ route }: { route: Route }) {
         )}
         <AdditionsBanner />
         {isRefused ? (
-          <SecondFactorPage />
+          <CurrentPage route={route} instead="second-factor" />
         ) : 'accountId' in route && !mayOpen(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
         ) : !isPageOpen(me, route) ? (

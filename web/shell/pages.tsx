@@ -11,11 +11,14 @@ import { OverviewPage } from '../pages/overview.tsx';
 import type { Route } from './router.ts';
 import type { PageProps } from './page-props.ts';
 
-/* Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. */
+/*
+ * Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. So is
+ * what a user sees in place of every page who lacks the second factor.
+ */
 
 type Loader = () => Promise<ComponentType<PageProps>>;
 
-const LOADERS: Partial<Record<Route['page'], Loader>> = {
+const LOADERS: Partial<Record<Route['page'] | 'second-factor', Loader>> = {
   overview: () => Promise.resolve(OverviewPage),
   apps: async () => (await import('../pages/apps/apps.tsx')).AppsPage,
   app: async () => (await import('../pages/apps/app.tsx')).AppPage,
@@ -34,6 +37,7 @@ const LOADERS: Partial<Record<Route['page'], Loader>> = {
   encryption: async () => (await import('../pages/operator/encryption.tsx')).EncryptionPage,
   'service-audit': async () => (await import('../pages/audit/audit.tsx')).ServiceAuditPage,
   reference: async () => (await import('../pages/operator/reference.tsx')).ReferencePage,
+  'second-factor': async () => (await import('../pages/second-factor.tsx')).SecondFactorPage,
 };
 
 /** Loads the file of a page before it is shown; a failure is told when it is. */
@@ -41,11 +45,17 @@ export function preloadPage(page: Route['page']): void {
   LOADERS[page]?.().catch(() => undefined);
 }
 
+interface CurrentPageProps {
+  readonly route: Route;
+  /** Shown in place of the page of the route. */
+  readonly instead?: 'second-factor' | undefined;
+}
+
 /** The page of a route. */
-export function CurrentPage({ route }: { route: Route }) {
+export function CurrentPage({ route, instead }: CurrentPageProps) {
   const [loaded, setLoaded] = useState<{ page: string; Page?: ComponentType<PageProps>; error?: unknown }>();
   const [round, setRound] = useState(0);
-  const { page } = route;
+  const page = instead ?? route.page;
   useEffect(() => {
     let isWanted = true;
     LOADERS[page]?.().then(

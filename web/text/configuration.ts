@@ -61,17 +61,7 @@ export const configuration = {
   meanwhile:
     'Somebody else has changed the configuration meanwhile. This is stored now, and in the form where you have typed nothing; what you have typed is kept:',
   meanwhileUnseen: 'No field that is shown differs: the header may have been replaced, or a change was taken back.',
-  rollout: 'Rollout',
-  revision: (revision: number) => (revision === 0 ? 'Nothing was stored yet.' : `Revision ${revision}`),
   changed: 'Changed',
-  parts: { applied: 'Applied', failed: 'Failed', unhealthy: 'Unhealthy', pending: 'Pending', stale: 'Silent' },
-  noDevices: 'No active cloud daemon takes a configuration.',
-  failures: 'Failures by what the daemons said',
-  failureColumns: { error: 'What was said', devices: 'Daemons' },
-  emptied: 'It runs the empty configuration in its place.',
-  unhealthy: 'Agents that say they are not healthy',
-  latest: 'Newest failures',
-  latestColumns: { app: 'App', error: 'What was said', at: 'When' },
   history: 'Changes in the audit',
   revisions: {
     title: 'History',

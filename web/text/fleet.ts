@@ -1,4 +1,4 @@
-import { formatCount, formatSpan } from './format.ts';
+import { formatCount, formatInstant, formatSpan } from './format.ts';
 
 /* Texts of the fleet over time, on the overview. */
 
@@ -16,6 +16,7 @@ export const fleet = {
   counts: (active: number, silent: number, failed: number) =>
     `${formatCount(active)} active, ${formatCount(silent)} silent, ${formatCount(failed)} failed`,
   notCounted: 'not counted',
+  since: (at: number) => `Nothing was counted in this time before ${formatInstant(at)}.`,
   gaps: (missing: number, all: number, isHours: boolean) =>
     `${formatCount(missing)} of ${formatCount(all)} ${isHours ? 'hours' : 'points'} were not counted: they are left blank, and are not zero.`,
   chart: 'Daemons over time: the arrow keys go from point to point. The table below has the same numbers.',

@@ -1,11 +1,11 @@
-import { formatCount } from './format.ts';
+import { expiringKeys } from './expiring-keys.ts';
 
 /* Texts of the page of API keys. */
 
 export const keys = {
   title: 'API keys',
   lead: 'Programs authenticate with them on the API. A key of full access may do all that an owner may do there.',
-  create: 'Create a key',
+  create: expiringKeys.create,
   empty: 'There are no API keys yet',
   emptyLead: 'Create one for each program, so that you can revoke one without stopping the others.',
   caption: 'API keys of the account',
@@ -63,13 +63,6 @@ export const keys = {
     command: 'Key file of the command line',
     again: 'The key did not come. Trying again here makes no second one.',
     kept: 'Done',
-  },
-  expiring: {
-    says: (count: number) =>
-      count === 1 ? 'An API key expires within 14 days:' : `${formatCount(count)} API keys expire within 14 days:`,
-    more: (count: number) => `and ${formatCount(count)} more`,
-    action:
-      'An expiry cannot be moved later. Create another key, give it to the program, and revoke the one that expires:',
   },
   scope: {
     access: 'Access',

@@ -6,6 +6,7 @@ import { useIsOwner } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { configuration as texts } from '../../text/configuration.ts';
+import { rollout } from '../../text/rollout.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Card, Page, Time } from '../../ui/page.tsx';
@@ -45,7 +46,7 @@ export function ConfigurationPage({ accountId }: PageProps) {
                   <p>{texts.notEntitled}</p>
                 )}
               </Card>
-              <Card title={texts.rollout}>
+              <Card title={rollout.title}>
                 <div class="stack">
                   {data.changedAt !== null && (
                     <span class="quiet">

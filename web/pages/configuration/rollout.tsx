@@ -2,7 +2,7 @@ import { account, type Rollout } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp, pathOfApps } from '../../shell/router.ts';
-import { configuration as texts } from '../../text/configuration.ts';
+import { rollout as texts } from '../../text/rollout.ts';
 import { formatCount } from '../../text/format.ts';
 import { Name, Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
@@ -27,7 +27,7 @@ function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
     <div class="stack tight" role="status">
       <span class="quiet">{texts.revision(revision)}</span>
       <Shares
-        label={texts.rollout}
+        label={texts.title}
         parts={[
           { name: parts.applied, value: applied, tone: 'good', to: to('applied') },
           { name: parts.failed, value: failed, tone: 'bad', to: to('failed') },

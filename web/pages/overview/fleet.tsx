@@ -80,6 +80,8 @@ function History({ history }: { history: FleetHistory }) {
   const at = Math.min(chosen ?? steps.length - 1, steps.length - 1);
   const says = steps[at] ? sentenceOf(steps[at]) : '';
   const missing = steps.filter(({ counts }) => !counts).length;
+  const [first] = steps;
+  const isShortened = first !== undefined && first.from > Date.parse(history.from);
   const isHours = history.stepSeconds * 1000 === HOUR_MS;
   return (
     <div class="stack tight">
@@ -105,6 +107,7 @@ function History({ history }: { history: FleetHistory }) {
       </div>
       <LineChart label={texts.chart} instants={instants} lines={lines} at={at} onAt={choose} says={says} />
       <p class="quiet small">
+        {isShortened && <strong>{texts.since(first.from)} </strong>}
         {missing > 0 && <strong>{texts.gaps(missing, steps.length, isHours)} </strong>}
         {!isHours && `${texts.worst} `}
         {texts.definition}

@@ -165,6 +165,29 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await axe(page)).toEqual([]);
   });
 
+  test('what was before the first count is left out where it would be most of the chart, and is said', async () => {
+    const young = await accountWithApp();
+    const now = Math.floor(Date.now() / HOUR_MS);
+    const since = now - 5;
+    const days = [...new Set([since, now].map((hour) => Math.floor(hour / 24)))];
+    const write = days.map((number) => {
+      const hours = Array.from({ length: 24 }, (_hour, hour): Counts | null => {
+        const at = number * 24 + hour;
+        return at < since || at > now || at === since + 2 ? null : [5, 0, 0];
+      });
+      return rawPut(KEYS.fleetDay(young, number), { day: dayAt(number * DAY_MS), hours });
+    });
+    await panel.store.commit({ expect: [expectAbsent('none')], write, quiet: true });
+    await openPage(page, panel.muster, `/accounts/${young}`, /Nothing was counted in this time before/);
+    await drawn();
+    await showTable();
+    const shown = [...(await rows())];
+    expect(shown.map(([hour]) => hour)).toEqual([now, now - 1, now - 2, now - 3, now - 4, now - 5]);
+    expect(shown.map(([, text]) => text)).toEqual(shown.map(([hour]) => said(hour === since + 2 ? null : [5, 0, 0])));
+    expect(await card().innerText()).toContain('1 of 6 hours were not counted');
+    expect(visited.faults).toEqual([]);
+  });
+
   test('an account without a history has words in the place of a chart', async () => {
     await openPage(page, panel.muster, `/accounts/${await accountWithApp()}`, /Nothing was counted in this time/);
     expect(await card().locator('canvas').count()).toBe(0);
