@@ -1,4 +1,4 @@
-import { account, type AccountRate, type Overview, type ReviewCounts } from '../api/panel.ts';
+import { account, type AccountRate, type AuditPage, type Overview, type ReviewCounts } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
@@ -16,6 +16,7 @@ import { RolloutBar } from './configuration/rollout.tsx';
 import { FleetCard } from './overview/fleet.tsx';
 import { ExpiringKeys } from './expiring-keys.tsx';
 import { FirstSteps } from './overview/first-steps.tsx';
+import { questionAbout, runsOf } from './overview/runs.ts';
 
 const MIB = 1024 * 1024;
 
@@ -217,26 +218,38 @@ function ReviewsCard({ accountId }: { accountId: string }) {
   );
 }
 
+/** So many entries are read, and gathered into the lines that are shown. */
+const EVENTS = { limit: 40 };
+const EVENT_LINES = 8;
+
 function EventsCard({ accountId }: { accountId: string }) {
-  const events = useResource(`events ${accountId}`, (signal) => account(accountId).audit({ limit: 8 }, { signal }), {
+  const events = useResource(`events ${accountId}`, (signal) => account(accountId).audit(EVENTS, { signal }), {
     of: accountId,
     topics: ['apps', 'config', 'keys', 'members', 'account', 'reviews'],
   });
   return (
     <Card title={texts.events} actions={<Link to={pathOfAccount(accountId, 'audit')}>{texts.toAudit}</Link>}>
       <Shown of={events} lines={5}>
-        {({ entries }) =>
-          entries.length === 0 ? (
-            <p class="quiet">{texts.noEvents}</p>
-          ) : (
-            <ol class="timeline">
-              {entries.map((entry, index) => (
-                <Entry key={`${entry.at} ${index}`} entry={entry} accountId={accountId} />
-              ))}
-            </ol>
-          )
-        }
+        {(page) => <Events accountId={accountId} page={page} />}
       </Shown>
     </Card>
+  );
+}
+
+function Events({ accountId, page: { entries, next } }: { accountId: string; page: AuditPage }) {
+  if (entries.length === 0) return <p class="quiet">{texts.noEvents}</p>;
+  const runs = runsOf(entries);
+  return (
+    <ol class="timeline">
+      {runs.slice(0, EVENT_LINES).map((run, index) => (
+        <Entry key={`${run.newest.at} ${index}`} entry={run.newest} accountId={accountId}>
+          {run.more > 0 && (
+            <Link to={`${pathOfAccount(accountId, 'audit')}?${new URLSearchParams(questionAbout(run))}`}>
+              {texts.moreEvents(run.more, index === runs.length - 1 && next !== undefined)}
+            </Link>
+          )}
+        </Entry>
+      ))}
+    </ol>
   );
 }

@@ -123,6 +123,9 @@ export const apps = {
 
 export const app = {
   back: 'All apps',
+  goneTitle: 'No such app',
+  gone: 'This app was deleted, or never was in this account.',
+  goneAudit: 'What the audit says about it',
   facts: {
     id: 'Id',
     status: 'Status',

@@ -38,6 +38,7 @@ export const overview = {
   toReviews: 'Review queue',
   events: 'Newest events',
   noEvents: 'Nothing has happened yet.',
+  moreEvents: (more: number, isCut: boolean) => `and ${isCut ? 'at least ' : ''}${formatCount(more)} more`,
   toAudit: 'Whole audit',
   disabled: 'The account is disabled: its API keys and daemons are refused.',
   managed: (by: string) => `The account follows the FleetAccount ${by}: change it there.`,

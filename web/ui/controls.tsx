@@ -117,10 +117,13 @@ export function TextArea({ label, hint, fault, missing, grow, value, onValue, ..
 
 interface SelectProps<Value extends string> extends FieldProps {
   readonly value: Value;
-  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly options: readonly Option<Value>[];
   readonly onValue: (value: Value) => void;
   readonly disabled?: boolean;
 }
+
+/** Those of one group stand under its heading, and the others before all groups. */
+export type Option<Value extends string = string> = readonly [value: Value, label: string, group?: string];
 
 export function Select<Value extends string>({
   label,
@@ -147,16 +150,26 @@ export function Select<Value extends string>({
         aria-describedby={`${id}-more`}
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
+        {[...Map.groupBy(options, ([, , group]) => group)].map(([group, grouped]) =>
+          group === undefined ? (
+            grouped.map(asOption)
+          ) : (
+            <optgroup key={group} label={group}>
+              {grouped.map(asOption)}
+            </optgroup>
+          ),
+        )}
       </select>
       <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
+
+const asOption = ([value, text]: Option) => (
+  <option key={value} value={value}>
+    {text}
+  </option>
+);
 
 function More({ id, hint, fault }: { id: string; hint?: ComponentChildren; fault?: string | undefined }) {
   return (

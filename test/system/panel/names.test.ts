@@ -38,7 +38,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(timeline).not.toMatch(/created an app/);
     expect(await timeline()).toMatch(/otto[^]{0,40}created an API key deploys/);
     await page.getByLabel('By', { exact: true }).selectOption({ label: 'Anybody' });
-    await page.getByLabel('On', { exact: true }).selectOption({ label: 'app edge-003' });
+    await page.getByLabel('On', { exact: true }).selectOption({ label: 'edge-003' });
     await expect.poll(timeline).toMatch(/created an app edge-003/);
     expect(await timeline()).not.toMatch(/edge-004/);
     await page.reload();

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { newIdempotencyKey } from '../../api/client.ts';
+import { ApiError, newIdempotencyKey } from '../../api/client.ts';
 import { account, type IssuedCode, type PanelAppDetail } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
@@ -14,7 +14,7 @@ import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/state.tsx';
+import { Empty, Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Words } from '../../ui/words.tsx';
 import { Timeline } from '../audit/timeline.tsx';
@@ -31,6 +31,8 @@ export function AppPage({ accountId, appId }: PageProps) {
     topics: ['apps', 'seen', 'config', 'reviews'],
   });
   const name = detail.data?.name ?? '';
+  const isGone = detail.error instanceof ApiError && detail.error.status === 404;
+  if (isGone) return <Gone accountId={accountId} appId={appId} />;
   return (
     <Page
       title={shownName(name, appId)}
@@ -65,6 +67,20 @@ export function AppPage({ accountId, appId }: PageProps) {
     </Page>
   );
 }
+
+/** Entries of the audit lead here, too, after the app was deleted. */
+const Gone = ({ accountId, appId }: PageProps) => (
+  <Page title={texts.goneTitle} lead={<Link to={pathOfAccount(accountId, 'apps')}>{texts.back}</Link>}>
+    <Empty title={texts.gone}>
+      <p>
+        <code>{appId}</code>
+      </p>
+      <Link to={`${pathOfAccount(accountId, 'audit')}?${new URLSearchParams({ target: `app:${appId}` })}`}>
+        {texts.goneAudit}
+      </Link>
+    </Empty>
+  </Page>
+);
 
 /** Several machines use the credential, as far as the service has found. */
 function Shared({ at }: { at: PanelAppDetail['sharedAt'] }) {

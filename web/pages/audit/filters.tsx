@@ -1,8 +1,9 @@
+import { useState } from 'preact/hooks';
 import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
 import type { AuditFilters, AuditNames, AuditQuestion } from '../../api/panel.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 import { audit as texts } from '../../text/audit.ts';
-import { Button, Select, TextField } from '../../ui/controls.tsx';
+import { Button, Select, TextField, type Option } from '../../ui/controls.tsx';
 
 /* Which entries of an audit are shown. */
 
@@ -61,26 +62,50 @@ interface FilterBarProps {
   readonly names: AuditNames;
 }
 
-type Option = readonly [value: string, label: string];
-
 /** The known ones by name, and the one that a link asks for. */
 function optionsOf(any: string, known: AuditNames['actors'], asked: string): readonly Option[] {
-  const named = known.map(({ id, name }): Option => [id, labelOf(id, name)]);
   const isKnown = asked === '' || known.some(({ id }) => id === asked);
-  return [['', any], ...(isKnown ? [] : [[asked, asked] as const]), ...named];
+  return [['', any], ...(isKnown ? [] : [[asked, asked] as const]), ...known.map(optionOf)];
 }
 
-/** A person by name alone; others with what they are. */
-function labelOf(id: string, name: string | undefined): string {
+/** By the name alone, under what it is: whoever types the beginning of a name finds it. */
+function optionOf({ id, name }: AuditNames['actors'][number]): Option {
   const kind = id.slice(0, Math.max(0, id.indexOf(':'))) || id;
+  const group = (texts.filters.kinds as Readonly<Record<string, string>>)[kind];
   const says = (texts.actors as Readonly<Record<string, string>>)[kind] ?? kind;
-  const shown = shownName(name ?? '', id.slice(kind.length + 1));
-  return kind === 'user' ? shown : `${says} ${shown}`;
+  return group === undefined ? [id, says] : [id, shownName(name ?? '', id.slice(kind.length + 1)), group];
+}
+
+const TIMES = texts.filters.times;
+type Time = keyof typeof TIMES;
+const DAYS = 'days';
+const LAST = { today: 1, week: 7, month: 30 } as const;
+const LATELY = ['today', 'week', 'month'] as const;
+
+/** So many days of the browser, today among them; without an end. */
+function lastDays(count: number): Pick<Filters, 'from' | 'to'> {
+  const first = new Date();
+  first.setDate(first.getDate() - (count - 1));
+  const [year, month, day] = [first.getFullYear(), first.getMonth() + 1, first.getDate()];
+  return { from: [year, month, day].map((part) => String(part).padStart(2, '0')).join('-'), to: '' };
+}
+
+/** The choice that stands for the days. */
+function timeOf({ from, to }: Pick<Filters, 'from' | 'to'>): Time {
+  if (from === '' && to === '') return 'any';
+  return LATELY.find((time) => to === '' && lastDays(LAST[time]).from === from) ?? DAYS;
 }
 
 export function FilterBar({ filters, onFilters: set, names }: FilterBarProps) {
   const { actor, group, action, target, from, to } = filters;
   const said = texts.filters;
+  // Both days are empty until one is chosen.
+  const [isBetween, setBetween] = useState(false);
+  const time = isBetween ? DAYS : timeOf(filters);
+  const setTime = (chosen: Time): void => {
+    setBetween(chosen === DAYS);
+    if (chosen !== DAYS) set(chosen === 'any' ? { from: '', to: '' } : lastDays(LAST[chosen]));
+  };
   return (
     <div class="toolbar" role="search" aria-label={said.label}>
       <Select
@@ -113,15 +138,29 @@ export function FilterBar({ filters, onFilters: set, names }: FilterBarProps) {
         options={optionsOf(said.anything, names.targets, target)}
         onValue={(chosen) => set({ target: chosen })}
       />
-      <TextField label={said.from} type="date" value={from} onValue={(day) => set({ from: day })} />
-      <TextField
-        label={said.to}
-        type="date"
-        value={to}
-        onValue={(day) => set({ to: day })}
-        fault={from !== '' && to !== '' && to < from ? said.order : undefined}
-      />
-      {isFiltered(filters) && <Button onClick={() => set(NO_FILTERS)}>{said.clear}</Button>}
+      <Select label={said.time} value={time} options={Object.entries(TIMES) as [Time, string][]} onValue={setTime} />
+      {time === DAYS && (
+        <>
+          <TextField label={said.from} type="date" value={from} onValue={(day) => set({ from: day })} />
+          <TextField
+            label={said.to}
+            type="date"
+            value={to}
+            onValue={(day) => set({ to: day })}
+            fault={from !== '' && to !== '' && to < from ? said.order : undefined}
+          />
+        </>
+      )}
+      {isFiltered(filters) && (
+        <Button
+          onClick={() => {
+            setBetween(false);
+            set(NO_FILTERS);
+          }}
+        >
+          {said.clear}
+        </Button>
+      )}
     </div>
   );
 }

@@ -94,8 +94,15 @@ const Line = ({ at, children }: { at: string; children: ComponentChildren }) => 
 /** Details that tell what the target says by its name. */
 const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
 
+interface EntryProps {
+  readonly entry: AuditEntry;
+  readonly accountId?: string | undefined;
+  /** Stands at the end of the sentence. */
+  readonly children?: ComponentChildren;
+}
+
 /** One entry in words. */
-export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
+export function Entry({ entry, accountId, children }: EntryProps) {
   const { at, actor, actorName, action, target, targetName, detail } = entry;
   const told = Object.entries(detail).filter(([name, value]) => {
     const said = texts.said[name];
@@ -109,7 +116,7 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
     <Line at={at}>
       <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
       {texts.actions[action] ?? action}{' '}
-      {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />}
+      {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />} {children}
       {told.length > 0 && (
         <div class="quiet small">
           {told.map(([name, value], index) => (
