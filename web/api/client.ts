@@ -44,8 +44,8 @@ const ROOT = '/panel/v1';
 const TOKEN_ON_ITS_WAY_MS = 300;
 
 /**
- * The name of a lock over the tabs. A change holds it in part while it is under way, as it may give the browser another
- * token; whoever was refused waits for them. A browser has locks where the connection is secure, or to itself.
+ * The name of a lock over the tabs. What may give the browser another token holds it in part while it is under way, and
+ * whoever was refused waits for it. A browser has locks where the connection is secure, or to itself.
  */
 const CHANGES = 'muster-changes';
 const withChanges = async <T>(mode: LockMode, work: () => Promise<T>): Promise<T> =>
@@ -84,8 +84,11 @@ export async function ask<One extends AskedRoute>(route: One, ...[said]: Asking<
     await proving;
     await withChanges('exclusive', () => Promise.resolve());
     await new Promise((resolve) => setTimeout(resolve, TOKEN_ON_ITS_WAY_MS));
-    const again = route === 'GET /me' || (await answered('GET /me', {})).response.ok;
-    if (again) answer = await answered(route, asked);
+    // A change is sent once more where a read has shown that the session goes on. A read that could not be answered,
+    // as by a service that is overloaded, does not show that it has ended.
+    const first = route === 'GET /me' ? undefined : await answered('GET /me', {});
+    if (first && !first.response.ok) answer = first;
+    else answer = await answered(route, asked);
     if (answer.code === 'invalid_session') ended();
   }
   if (answer.code === 'proof_required' && (await proved())) answer = await answered(route, asked);
@@ -112,11 +115,14 @@ interface Kept {
 /** The answers that were read last, by their addresses, for as long as the page is open: no browser stores one. */
 const kept = new RecentMap<string, Kept>(20);
 
+/** Whether the answer may give the browser another token: a change, or the read that renews an older session. */
+const mayRenew = (route: Route): boolean => !route.startsWith('GET ') || route === 'GET /me';
+
 async function answered(route: Route, asked: AnyAsked): Promise<Answered> {
   const target = targetOf(route, asked);
   const known = route.startsWith('GET ') ? kept.get(target) : undefined;
   const send = (): Promise<Response> => sent(route, target, asked, known?.tag);
-  const response = route.startsWith('GET ') ? await send() : await withChanges('shared', send);
+  const response = mayRenew(route) ? await withChanges('shared', send) : await send();
   if (response.status === 304 && known) {
     kept.set(target, known);
     return { response, body: known.body, code: '', message: '' };

@@ -12,8 +12,8 @@ import type { Route } from './router.ts';
 import type { PageProps } from './page-props.ts';
 
 /*
- * Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. So is
- * what a user sees in place of every page who lacks the second factor.
+ * Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. What
+ * a user without the second factor sees in place of every page is one, too.
  */
 
 type Loader = () => Promise<ComponentType<PageProps>>;

@@ -149,7 +149,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(rows().first().getByRole('link'));
     await page.getByText('Open enrollment codes').waitFor();
     await at('/apps?sort=configuration', /edge-0/);
-    expect(await rows().first().innerText()).toMatch(/failed/);
+    await expect.poll(() => rows().first().innerText()).toMatch(/failed/);
   });
 
   test('a filter by what daemons do says that it could not be read, rather than that none fits', async () => {

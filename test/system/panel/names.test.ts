@@ -39,8 +39,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await timeline()).toMatch(/otto[^]{0,40}created an API key deploys/);
     await page.getByLabel('By', { exact: true }).selectOption({ label: 'Anybody' });
     await page.getByLabel('On', { exact: true }).selectOption({ label: 'edge-003' });
-    await expect.poll(timeline).toMatch(/created an app edge-003/);
-    expect(await timeline()).not.toMatch(/edge-004/);
+    await expect.poll(timeline).not.toMatch(/edge-004/);
+    expect(await timeline()).toMatch(/created an app edge-003/);
     await page.reload();
     await expect.poll(timeline).toMatch(/edge-003/);
     await press(page.locator('.timeline').getByRole('link', { name: 'edge-003' }).first());

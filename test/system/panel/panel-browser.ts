@@ -17,12 +17,35 @@ export async function signInByLink(
   login: string,
   role: GivenRole = 'operator',
 ): Promise<void> {
-  const { page } = visited;
-  await page.goto(atPanel(where, await userLink(where, login, role)));
+  await acceptLink(visited.page, where, await userLink(where, login, role));
+}
+
+/** Accepts the link of a first sign-in. */
+export async function acceptLink(page: Page, where: Pick<Where, 'panel'>, link: string): Promise<void> {
+  await page.goto(atPanel(where, link));
   await page.getByLabel('Password').fill(PASSWORD);
-  // The key, for a hook of the runner has no expect.poll.
-  await page.getByLabel('Password').press('Enter');
-  await untilSignedIn(page);
+  await untilEntered(page, page.getByLabel('Password'));
+}
+
+/** Signs in by the name and `PASSWORD`. */
+export async function enterPassword(page: Page, login: string): Promise<void> {
+  await page.getByLabel('Name').fill(login);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await untilEntered(page, page.getByLabel('Password'));
+}
+
+/** The words of a refusal that passes, as while the store is slow; the person tries again. */
+const PASSES = /It can be tried again/;
+
+/** Sends the form of the field until its person is signed in. */
+async function untilEntered(page: Page, field: Locator): Promise<void> {
+  const passes = page.getByText(PASSES);
+  do {
+    // The key, for a hook of the runner has no expect.poll.
+    await field.press('Enter');
+    // The words before are gone as soon as the form is sent.
+    await userMenu(page).or(passes).first().waitFor();
+  } while (await passes.isVisible());
 }
 
 /** A name that somebody may choose: markup, another direction, marks that pile up. */

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
@@ -123,6 +123,43 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.clock.fastForward(5000);
     answers.resolve();
     await page.getByText('The new password works.').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/me');
+  });
+
+  test('a page that is refused while its session is renewed by another read waits for the new one', async () => {
+    await using muster = await Muster.start();
+    await using ann = await visit(browser);
+    const { page } = ann;
+    await page.clock.install();
+    await signInByLink(ann, muster, 'ann@example.com', 'none');
+    await openPage(page, muster, '/me', /You have no passkey/);
+    const [sent, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isRenewed = false;
+    // As the service answers once the former session has ended, and the answer with the new one is on its way.
+    const json = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
+    const refusing = (route: Route) => (isRenewed ? route.continue() : route.fulfill({ status: 401, json }));
+    await page.route('**/panel/v1/me/sessions', refusing);
+    await page.route(/\/panel\/v1\/me$/, async (route) => {
+      await page.unroute(/\/panel\/v1\/me$/);
+      await page.route(/\/panel\/v1\/me$/, refusing);
+      sent.resolve();
+      await answers.promise;
+      isRenewed = true;
+      await route.continue();
+    });
+    const say = (message: object) =>
+      page.evaluate(`new BroadcastChannel('muster-live').postMessage(${JSON.stringify(message)})`);
+    await say({ kind: 'heard', event: { topic: 'me' } });
+    await sent.promise;
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    await say({ kind: 'heard', event: {} });
+    await (await refused).finished();
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
+    await page.clock.fastForward(5000);
+    const read = page.waitForResponse((response) => response.url().endsWith('/me/sessions') && response.ok());
+    answers.resolve();
+    await page.clock.resume();
+    await read;
     expect(new URL(page.url()).pathname).toBe('/me');
   });
 

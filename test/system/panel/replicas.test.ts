@@ -10,7 +10,7 @@ import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, PASSWORD, untilSignedIn } from './panel-browser.ts';
+import { acceptLink, atPanel, enterPassword, openPage, operatorVisit } from './panel-browser.ts';
 
 /* Two replicas on etcd, each with browsers of its own. */
 
@@ -67,10 +67,7 @@ describe.skipIf(missing !== undefined)(title, () => {
     await openPage(ann.page, first, '/me', /this one/);
     await using elsewhere = await visit(browser);
     await elsewhere.page.goto(atPanel(second, `http://panel/sign-in`));
-    await elsewhere.page.getByLabel('Name').fill('ends@example.com');
-    await elsewhere.page.getByLabel('Password').fill(PASSWORD);
-    await press(elsewhere.page.getByRole('button', { name: 'Sign in', exact: true }));
-    await untilSignedIn(elsewhere.page);
+    await enterPassword(elsewhere.page, 'ends@example.com');
     await openPage(elsewhere.page, second, `/accounts/${account.accountId}/apps`, /edge-001/);
     await press(elsewhere.page.getByRole('button', { name: 'Add many daemons' }));
     await press(ann.page.getByRole('button', { name: /^End the session of/ }).first());
@@ -82,10 +79,7 @@ describe.skipIf(missing !== undefined)(title, () => {
     const link = await userLink(first, 'dies@example.com', 'operator');
     await using dies = await visit(browser);
     const { page } = dies;
-    await page.goto(atPanel(second, link));
-    await page.getByLabel('Password').fill(PASSWORD);
-    await press(page.getByRole('button', { name: 'Continue' }));
-    await untilSignedIn(page);
+    await acceptLink(page, second, link);
     await openPage(page, second, `/accounts/${account.accountId}/apps`, /edge-001/);
     await second.end('SIGKILL');
     await press(page.getByRole('link', { name: 'API keys' }));

@@ -1,6 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, Unreachable } from '../../api/client.ts';
-import { links, type Link } from '../../api/panel.ts';
+import { links, signIn, type Link } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door } from '../../text/door.ts';
 import { formatInstant } from '../../text/format.ts';
@@ -99,18 +99,38 @@ function purposeOf({ kind, role, userName, login }: Link): string {
   return userName === undefined ? texts.firstOperator : texts.first(userName);
 }
 
+/** @throws the fault where the password lets nobody in; what the service could not decide */
+async function enteredByPassword(login: string, password: string, fault: unknown): Promise<undefined> {
+  const { next } = await signIn.password(login, password).catch((refused: unknown) => {
+    throw isUndecided(refused) ? refused : fault;
+  });
+  if (next !== 'signed-in') throw fault;
+}
+
 function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [name, setName] = useState(link.userName ?? '');
   const [login, setLogin] = useState(link.login ?? '');
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
   const fault = useNewPasswordFault(password, { login, name });
+  // The answer to a try may be lost after the link was used up by it: whoever set the password then is let in by that.
+  const mayBeUsed = useRef(false);
+  const accepted = async (): Promise<string | undefined> => {
+    try {
+      const { accountId } = await links.accept({
+        token,
+        ...(needsLogin && { name: name.trim(), login: login.trim() }),
+        ...(needsPassword && { password }),
+      });
+      return accountId;
+    } catch (fault) {
+      if (isUndecided(fault)) mayBeUsed.current = true;
+      else if (mayBeUsed.current && needsPassword) return await enteredByPassword(login.trim(), password, fault);
+      throw fault;
+    }
+  };
   const { busy, error, run } = useAction(async () => {
-    const { accountId } = await links.accept({
-      token,
-      ...(needsLogin && { name: name.trim(), login: login.trim() }),
-      ...(needsPassword && { password }),
-    });
+    const accountId = await accepted();
     location.replace(accountId === undefined ? '/' : `/accounts/${accountId}`);
   });
   return (

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findChromium, NO_CHROMIUM, press } from '../../browser/chromium.ts';
-import { openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
+import { userLink } from '../../../support/panel/seeded-panel.ts';
+import { findChromium, NO_CHROMIUM, press, visit } from '../../browser/chromium.ts';
+import { atPanel, openPage, openWorld, PASSWORD, untilSignedIn, type PanelWorld } from '../panel-browser.ts';
 
 /* The service is away under an open page. */
 
@@ -69,5 +70,48 @@ describe.skipIf(chromium === undefined)(title, () => {
     await at('/members', /Not yours/);
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect(await said()).toBe(0);
+  });
+
+  test('a session has not ended where the service is too busy to say whether it goes on', async () => {
+    await at('', /Newest events/);
+    const ended = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
+    const busy = { error: { code: 'overloaded', message: 'Too busy.' } };
+    const onMe = /\/panel\/v1\/me$/;
+    await page.route('**/panel/v1/accounts/*/members', (route) => route.fulfill({ status: 401, json: ended }));
+    await page.route(onMe, (route) => route.fulfill({ status: 503, json: busy }));
+    await press(page.getByRole('link', { name: 'Members' }));
+    await expect.poll(() => page.locator('main').innerText()).toContain('Too busy');
+    await page.unroute(onMe);
+    await page.unroute('**/panel/v1/accounts/*/members');
+    await press(page.getByRole('button', { name: 'Try again' }));
+    await expect.poll(() => page.locator('main').innerText()).toMatch(/Invite/);
+    expect(await page.locator('main').innerText()).not.toContain('Too busy');
+    expect(new URL(page.url()).pathname).toMatch(/\/members$/);
+  });
+
+  test('who has used a link up without an answer is let in by the password that it has set', async () => {
+    const { muster, browser } = world ?? expect.unreachable();
+    await using eve = await visit(browser);
+    await eve.page.goto(atPanel(muster, await userLink(muster, 'eve@example.com', 'none')));
+    let tries = 0;
+    await eve.page.route('**/links/accept', async (route) => {
+      tries += 1;
+      const response = await route.fetch();
+      if (tries > 1) return await route.fulfill({ response });
+      const json = { error: { code: 'upstream_unavailable', message: 'Temporarily unavailable; retry later.' } };
+      await route.fulfill({ status: 502, json, headers: { 'retry-after': '1' } });
+    });
+    const enter = () => press(eve.page.getByRole('button', { name: 'Continue' }));
+    await eve.page.getByLabel('Password').fill(PASSWORD);
+    await enter();
+    await eve.page.getByText('Temporarily unavailable').waitFor();
+    // Whoever has another one is told that the link is used.
+    await eve.page.getByLabel('Password').fill(`${PASSWORD}, and another`);
+    await enter();
+    await eve.page.getByText('This link is not valid').waitFor();
+    await eve.page.getByLabel('Password').fill(PASSWORD);
+    await enter();
+    await untilSignedIn(eve.page);
+    expect(tries).toBe(3);
   });
 });
