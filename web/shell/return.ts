@@ -12,8 +12,16 @@ type Why = 'ended' | 'asked' | 'signed-out';
 
 const PLACE = 'muster-return';
 
-/** Leaves for the sign-in page with all that the page holds in memory. @param to where the provider ends its session */
+let isLeaving = false;
+
+/**
+ * Leaves for the sign-in page with all that the page holds in memory. The first reason counts: what was under way is
+ * refused while the sign-in page is on its way.
+ * @param to where the provider ends its session
+ */
 export function leave(why: Why, to = '/sign-in'): void {
+  if (isLeaving) return;
+  isLeaving = true;
   const { path, query } = currentAddress();
   const page = why === 'signed-out' ? '' : query === '' ? path : `${path}?${query}`;
   // The first address alone asks for no page: there is nothing to say of it.

@@ -224,6 +224,29 @@ describe.skipIf(chromium === undefined)(title, () => {
     }
   });
 
+  test('who signs out is told so, also where what was under way is refused before the sign-in page comes', async () => {
+    await using leaving = await operatorVisit(browser, muster, 'leaves@example.com');
+    const visitor = leaving.page;
+    await openPage(visitor, muster, '/me', /this one/);
+    const comes = Promise.withResolvers<void>();
+    await visitor.route(/\/sign-in$/, async (route) => {
+      await comes.promise;
+      await route.continue();
+    });
+    let refused = 0;
+    visitor.on('response', (response) => {
+      if (/\/panel\/v1\/me$/.test(response.url()) && response.status() === 401) refused += 1;
+    });
+    const signedOut = visitor.waitForResponse(/\/sign-out$/);
+    await pressSignOut(visitor);
+    await (await signedOut).finished();
+    await visitor.evaluate(`new BroadcastChannel('muster-live').postMessage({ kind: 'ended' })`);
+    // The user is asked for once more before the session counts as ended.
+    await expect.poll(() => refused).toBeGreaterThanOrEqual(2);
+    comes.resolve();
+    await visitor.getByText('You are signed out.').waitFor();
+  });
+
   test('a page that was left is not returned to once the person has gone on', async () => {
     const left = { why: 'ended', page: `/accounts/${account.accountId}/keys?new=key` };
     await page.evaluate(`sessionStorage.setItem('muster-return', ${JSON.stringify(JSON.stringify(left))})`);

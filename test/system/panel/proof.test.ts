@@ -99,6 +99,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await openPage(page, muster, '/me', /You have no passkey/);
     const [sent, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isChanged = false;
+    const refused = page.waitForResponse((response) => response.status() === 401);
     await page.route('**/me/password', async (route) => {
       sent.resolve();
       await answers.promise;
@@ -115,7 +116,6 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.getByLabel('New password').fill('a row of brass lanterns');
     await press(page.getByRole('button', { name: 'Set the password' }));
     await sent.promise;
-    const refused = page.waitForResponse((response) => response.status() === 401);
     await page.evaluate(`new BroadcastChannel('muster-live').postMessage({ kind: 'ended' })`);
     await (await refused).finished();
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
@@ -137,6 +137,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     let isRenewed = false;
     // As the service answers once the former session has ended, and the answer with the new one is on its way.
     const json = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
+    const refused = page.waitForResponse((response) => response.status() === 401);
     const refusing = (route: Route) => (isRenewed ? route.continue() : route.fulfill({ status: 401, json }));
     await page.route('**/panel/v1/me/sessions', refusing);
     await page.route(/\/panel\/v1\/me$/, async (route) => {
@@ -151,15 +152,21 @@ describe.skipIf(chromium === undefined)(title, () => {
       page.evaluate(`new BroadcastChannel('muster-live').postMessage(${JSON.stringify(message)})`);
     await say({ kind: 'heard', event: { topic: 'me' } });
     await sent.promise;
-    const refused = page.waitForResponse((response) => response.status() === 401);
     await say({ kind: 'heard', event: {} });
     await (await refused).finished();
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
     await page.clock.fastForward(5000);
-    const read = page.waitForResponse((response) => response.url().endsWith('/me/sessions') && response.ok());
+    let isRead = false;
+    page.on('response', (response) => {
+      if (response.url().endsWith('/me/sessions') && response.status() < 400) isRead = true;
+    });
     answers.resolve();
     await page.clock.resume();
-    await read;
+    const isReadAgain = async (): Promise<boolean> => {
+      await say({ kind: 'heard', event: {} });
+      return isRead;
+    };
+    await expect.poll(isReadAgain).toBe(true);
     expect(new URL(page.url()).pathname).toBe('/me');
   });
 
