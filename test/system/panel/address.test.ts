@@ -228,6 +228,9 @@ describe.skipIf(chromium === undefined)(title, () => {
     await using leaving = await operatorVisit(browser, muster, 'leaves@example.com');
     const visitor = leaving.page;
     await openPage(visitor, muster, '/me', /this one/);
+    // Of the same origin: it speaks in place of the stream, for the page that leaves is told nothing by the test.
+    const beside = await visitor.context().newPage();
+    await beside.goto(atPanel(muster, 'http://panel/docs'));
     const comes = Promise.withResolvers<void>();
     await visitor.route(/\/sign-in$/, async (route) => {
       await comes.promise;
@@ -235,12 +238,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     });
     let refused = 0;
     visitor.on('response', (response) => {
-      if (/\/panel\/v1\/me$/.test(response.url()) && response.status() === 401) refused += 1;
+      if (response.url().endsWith('/panel/v1/me') && response.status() === 401) refused += 1;
     });
     const signedOut = visitor.waitForResponse(/\/sign-out$/);
     await pressSignOut(visitor);
     await (await signedOut).finished();
-    await visitor.evaluate(`new BroadcastChannel('muster-live').postMessage({ kind: 'ended' })`);
+    await beside.evaluate(`new BroadcastChannel('muster-live').postMessage({ kind: 'ended' })`);
     // The user is asked for once more before the session counts as ended.
     await expect.poll(() => refused).toBeGreaterThanOrEqual(2);
     comes.resolve();

@@ -7,7 +7,7 @@ import { signing, type Signing } from '../../support/panel/signing.ts';
 import { Visitor } from '../../support/panel/visitor.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
+import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
 import { openPage, PASSWORD, signInByLink, signInByPassword, signOut, untilSignedIn } from './panel-browser.ts';
 import { VirtualAuthenticator } from '../browser/virtual-authenticator.ts';
 
@@ -24,6 +24,17 @@ async function makeStale({ store }: PanelMuster): Promise<void> {
   const { entries } = await store.list({ prefix: 'd/s/', limit: 100 });
   const proof = { at: Date.now() - LIMITS.freshProofMs - 1000, by: 'password' };
   for (const { key } of entries) await rewrite({ store }, key, (record) => ({ ...record, proof }));
+}
+
+const SESSION_ENDED = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
+
+/** A person on the own page, whose timers the test moves. */
+async function withOwnClock(visited: Visit, muster: Muster): Promise<Page> {
+  const { page } = visited;
+  await page.clock.install();
+  await signInByLink(visited, muster, 'ann@example.com', 'none');
+  await openPage(page, muster, '/me', /You have no passkey/);
+  return page;
 }
 
 describe.skipIf(chromium === undefined)(title, () => {
@@ -93,10 +104,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   test('a page that is refused while its person changes the password waits for the new session', async () => {
     await using muster = await Muster.start();
     await using ann = await visit(browser);
-    const { page } = ann;
-    await page.clock.install();
-    await signInByLink(ann, muster, 'ann@example.com', 'none');
-    await openPage(page, muster, '/me', /You have no passkey/);
+    const page = await withOwnClock(ann, muster);
     const [sent, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isChanged = false;
     const refused = page.waitForResponse((response) => response.status() === 401);
@@ -108,9 +116,8 @@ describe.skipIf(chromium === undefined)(title, () => {
       await route.fulfill({ response });
     });
     // As the service answers once the former session has ended, and the answer with the new one is on its way.
-    const json = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
     await page.route(/\/panel\/v1\/me$/, (route) =>
-      isChanged ? route.continue() : route.fulfill({ status: 401, json }),
+      isChanged ? route.continue() : route.fulfill({ status: 401, json: SESSION_ENDED }),
     );
     await page.getByLabel('Current password').fill(PASSWORD);
     await page.getByLabel('New password').fill('a row of brass lanterns');
@@ -129,16 +136,13 @@ describe.skipIf(chromium === undefined)(title, () => {
   test('a page that is refused while its session is renewed by another read waits for the new one', async () => {
     await using muster = await Muster.start();
     await using ann = await visit(browser);
-    const { page } = ann;
-    await page.clock.install();
-    await signInByLink(ann, muster, 'ann@example.com', 'none');
-    await openPage(page, muster, '/me', /You have no passkey/);
+    const page = await withOwnClock(ann, muster);
     const [sent, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isRenewed = false;
     // As the service answers once the former session has ended, and the answer with the new one is on its way.
-    const json = { error: { code: 'invalid_session', message: 'You are not signed in.' } };
     const refused = page.waitForResponse((response) => response.status() === 401);
-    const refusing = (route: Route) => (isRenewed ? route.continue() : route.fulfill({ status: 401, json }));
+    const refusing = (route: Route) =>
+      isRenewed ? route.continue() : route.fulfill({ status: 401, json: SESSION_ENDED });
     await page.route('**/panel/v1/me/sessions', refusing);
     await page.route(/\/panel\/v1\/me$/, async (route) => {
       await page.unroute(/\/panel\/v1\/me$/);
