@@ -115,7 +115,7 @@ interface Kept {
 /** The answers that were read last, by their addresses, for as long as the page is open: no browser stores one. */
 const kept = new RecentMap<string, Kept>(20);
 
-/** Whether the answer may give the browser another token: a change, or the read that renews an older session. */
+/** Tells whether the answer may give the browser another token: a change, or the read that renews an older session. */
 const mayRenew = (route: Route): boolean => !route.startsWith('GET ') || route === 'GET /me';
 
 async function answered(route: Route, asked: AnyAsked): Promise<Answered> {

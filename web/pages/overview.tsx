@@ -3,7 +3,7 @@ import { useResource } from '../hooks/use-resource.ts';
 import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
 import { mayRead } from '../shell/rights.ts';
-import { pathOfAccount, pathOfApps } from '../shell/router.ts';
+import { pathOfAccount, pathOfApps, pathOfAudit } from '../shell/router.ts';
 import { useSession } from '../shell/session.tsx';
 import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth, formatPrice, formatShare } from '../text/format.ts';
@@ -16,7 +16,7 @@ import { RolloutBar } from './configuration/rollout.tsx';
 import { FleetCard } from './overview/fleet.tsx';
 import { ExpiringKeys } from './expiring-keys.tsx';
 import { FirstSteps } from './overview/first-steps.tsx';
-import { questionAbout, runsOf } from './overview/runs.ts';
+import { filtersFor, runsOf } from './overview/runs.ts';
 
 const MIB = 1024 * 1024;
 
@@ -244,7 +244,7 @@ function Events({ accountId, page: { entries, next } }: { accountId: string; pag
       {runs.slice(0, EVENT_LINES).map((run, index) => (
         <Entry key={`${run.newest.at} ${index}`} entry={run.newest} accountId={accountId}>
           {run.more > 0 && (
-            <Link to={`${pathOfAccount(accountId, 'audit')}?${new URLSearchParams(questionAbout(run))}`}>
+            <Link to={pathOfAudit(accountId, filtersFor(run))}>
               {texts.moreEvents(run.more, index === runs.length - 1 && next !== undefined)}
             </Link>
           )}

@@ -67,5 +67,8 @@ export const pathOfAccount = (accountId: string, page: AccountPage = 'overview')
 /** The apps of an account that a filter of their page leaves. */
 export const pathOfApps = (accountId: string, filter: Readonly<Record<string, string>>): string =>
   `${pathOfAccount(accountId, 'apps')}?${new URLSearchParams(filter)}`;
+/** The audit of an account, as far as its filters let it through. */
+export const pathOfAudit = (accountId: string, filters: Readonly<Record<string, string>>): string =>
+  `${pathOfAccount(accountId, 'audit')}?${new URLSearchParams(filters)}`;
 export const pathOfApp = (accountId: string, appId: string): string => `/accounts/${accountId}/apps/${appId}`;
 export const pathOfOperator = (page: OperatorPage): string => `/operator/${page}`;

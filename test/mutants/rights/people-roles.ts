@@ -3,6 +3,14 @@ import type { Mutant } from '../mutant.ts';
 /** Roles of people on the installation (P1), beside the roles of tokens in secrets.ts. */
 export const PEOPLE_ROLES: readonly Mutant[] = [
   {
+    name: 'an operator beyond the bound cannot be disabled',
+    file: 'src/domain/users/user-state.ts',
+    search: '  if (members.includes(userId)) return members;\n',
+    replacement: '',
+    rule: 'A17: a bound holds for one more, and ends nothing that is there.',
+    caughtBy: ['test/domain/users/given-roles.test.ts'],
+  },
+  {
     name: 'a role that may have some fields commits what a lost role allowed',
     file: 'src/api/panel/admission/admission.ts',
     search: 'sessionGuard(session.id, needFor(body))',

@@ -29,9 +29,13 @@ export async function acceptLink(page: Page, where: Pick<Where, 'panel'>, link: 
 
 /** Signs in by the name and `PASSWORD`. */
 export async function enterPassword(page: Page, login: string): Promise<void> {
+  await fillSignIn(page, login);
+  await untilEntered(page, page.getByLabel('Password'));
+}
+
+async function fillSignIn(page: Page, login: string): Promise<void> {
   await page.getByLabel('Name').fill(login);
   await page.getByLabel('Password').fill(PASSWORD);
-  await untilEntered(page, page.getByLabel('Password'));
 }
 
 /** The words of a refusal that passes, as while the store is slow; the person tries again. */
@@ -53,8 +57,7 @@ export const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.rep
 
 /** Types the name and `PASSWORD` on the sign-in page, and sends them; what follows is up to the service. */
 export async function signInByPassword(page: Page, login: string): Promise<void> {
-  await page.getByLabel('Name').fill(login);
-  await page.getByLabel('Password').fill(PASSWORD);
+  await fillSignIn(page, login);
   await press(page.getByRole('button', { name: 'Sign in', exact: true }));
 }
 

@@ -5,7 +5,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
-import { pathOfAccount } from '../../shell/router.ts';
+import { pathOfAccount, pathOfAudit } from '../../shell/router.ts';
 import { useMay } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { app as texts, apps } from '../../text/apps.ts';
@@ -75,9 +75,7 @@ const Gone = ({ accountId, appId }: PageProps) => (
       <p>
         <code>{appId}</code>
       </p>
-      <Link to={`${pathOfAccount(accountId, 'audit')}?${new URLSearchParams({ target: `app:${appId}` })}`}>
-        {texts.goneAudit}
-      </Link>
+      <Link to={pathOfAudit(accountId, { target: `app:${appId}` })}>{texts.goneAudit}</Link>
     </Empty>
   </Page>
 );

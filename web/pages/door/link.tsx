@@ -46,9 +46,16 @@ const ToSignIn = () => (
   </p>
 );
 
-/** Whether the link may be sound all the same: the service could not say. */
+/** Tells whether what was asked for may have happened all the same. */
+const mayHaveHappened = (fault: unknown): boolean =>
+  fault instanceof Unreachable || (fault instanceof ApiError && fault.status >= 500);
+
+/** Tells whether the link may be sound all the same: the service could not say. */
 const isUndecided = (fault: unknown): boolean =>
-  fault instanceof Unreachable || (fault instanceof ApiError && (fault.status === 429 || fault.status >= 500));
+  mayHaveHappened(fault) || (fault instanceof ApiError && fault.status === 429);
+
+/** Tells whether the link may have been used: that is `invalid_request`, as other faults of the request are. */
+const mayBeSpent = (fault: unknown): boolean => fault instanceof ApiError && fault.code === 'invalid_request';
 
 function Opened({ token }: { token: string }) {
   const [link, setLink] = useState<Link>();
@@ -113,8 +120,8 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
   const fault = useNewPasswordFault(password, { login, name });
-  // The answer to a try may be lost after the link was used up by it: whoever set the password then is let in by that.
-  const mayBeUsed = useRef(false);
+  // The answer to a try may be lost after the link was used by it. Its person has set the password then, and is let in.
+  const isAnswerLost = useRef(false);
   const accepted = async (): Promise<string | undefined> => {
     try {
       const { accountId } = await links.accept({
@@ -124,9 +131,9 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
       });
       return accountId;
     } catch (fault) {
-      if (isUndecided(fault)) mayBeUsed.current = true;
-      else if (mayBeUsed.current && needsPassword) return await enteredByPassword(login.trim(), password, fault);
-      throw fault;
+      if (mayHaveHappened(fault)) isAnswerLost.current = true;
+      if (!needsPassword || !isAnswerLost.current || !mayBeSpent(fault)) throw fault;
+      return await enteredByPassword(login.trim(), password, fault);
     }
   };
   const { busy, error, run } = useAction(async () => {

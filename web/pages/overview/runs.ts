@@ -18,14 +18,14 @@ export function runsOf(entries: readonly AuditEntry[]): readonly Run[] {
   return runs;
 }
 
-/** What daemons do is theirs: each of a thousand that enroll is another actor. */
+/** Daemons count as one: each of a thousand that enroll is another actor. */
 const byOne = ({ actor }: AuditEntry): string => (isDaemon(actor) ? 'device' : actor);
 const isAlike = (one: AuditEntry, other: AuditEntry): boolean =>
   one.action === other.action && byOne(one) === byOne(other);
 const isDaemon = (actor: string): boolean => actor.startsWith('device:');
 
-/** What the page of the audit is asked for, so that it shows these entries. */
-export const questionAbout = ({ newest: { actor, action } }: Run): Readonly<Record<string, string>> => ({
+/** The filters with which the page of the audit shows these entries. */
+export const filtersFor = ({ newest: { actor, action } }: Run): Readonly<Record<string, string>> => ({
   group: 'other',
   action,
   ...(!isDaemon(actor) && { actor }),

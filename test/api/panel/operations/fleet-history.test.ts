@@ -52,7 +52,7 @@ onEachBackend('the fleet over time, in a service', (backend) => {
     await passes(async () => clock.now() >= ONE - 20_000);
     expect((await poll(muster, second)).status).toBe(200);
 
-    // However long the leader takes to count meanwhile, one daemon goes on polling.
+    // One daemon goes on polling, however long the leader takes to count meanwhile.
     await passes(async () => {
       expect((await poll(muster, second)).status).toBe(200);
       return (await history()).points.at(-1)?.at === new Date(ONE).toISOString();
