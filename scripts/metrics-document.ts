@@ -19,11 +19,10 @@ interface MetricsSection {
 
 const HEAD = `# Metrics
 
-This file is made from the series that the rooms of \`src\` declare, by \`npm run docs\`; a test holds that it is up to date.
-
 \`/metrics\` on the ops listener exposes these series in the text format of Prometheus, or in OpenMetrics 1.0.0. Names and labels are part of the
 product's contract: the changelog tells of each one that is renamed or removed. The alerts and dashboards that read them
-lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do when an alert fires.
+lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do when an alert fires. This document is made from the series that the rooms of
+\`src\` declare, by \`npm run docs\`; a test holds that it is up to date.
 
 - A histogram is stored as \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`, a summary as \`NAME\`, \`NAME_sum\` and \`NAME_count\`.
 - There are no \`_created\` series, in either format: Prometheus stores each as a series of its own, unless a flag of it is

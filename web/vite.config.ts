@@ -38,6 +38,13 @@ export default defineConfig({
   },
   build: {
     outDir: 'dist',
+    rolldownOptions: {
+      input: {
+        index: resolve(import.meta.dirname, 'index.html'),
+        // The pages of the help have a style of their own beside that of the panel, which does not load it.
+        help: resolve(import.meta.dirname, 'style/help.css'),
+      },
+    },
     emptyOutDir: true,
     // No file may come from an address of data: the policy forbids it.
     assetsInlineLimit: 0,

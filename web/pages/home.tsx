@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { HelpLink } from '../shell/help.tsx';
 import { pathOfAccount, pathOfOperator } from '../shell/router.ts';
 import { takeReturn } from '../shell/return.ts';
 import { isOpenTo } from '../shell/rights.ts';
@@ -19,5 +20,9 @@ export function NoAccount() {
     const to = takeReturn() ?? path;
     if (to !== undefined) go(to, { replace: true });
   }, [path, go]);
-  return path === undefined ? <Empty title={navigation.noAccount} /> : null;
+  return path === undefined ? (
+    <Empty title={navigation.noAccount}>
+      <HelpLink />
+    </Empty>
+  ) : null;
 }

@@ -12,6 +12,7 @@ import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
+import { Helped } from './help.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
 import { isPageOpen } from './places.ts';
@@ -30,6 +31,14 @@ const AGAIN_MS = 5000;
 export function App() {
   const path = usePath();
   const route = useMemo(() => routeOf(path), [path]);
+  return (
+    <Helped value={route.page}>
+      <Shown route={route} />
+    </Helped>
+  );
+}
+
+function Shown({ route }: { route: Route }) {
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;
   if (route.page === 'proved') return <ProvedPage />;
@@ -107,7 +116,9 @@ function SignedIn({ route }: { route: Route }) {
         )}
         <AdditionsBanner />
         {isRefused ? (
-          <CurrentPage route={route} instead="second-factor" />
+          <Helped value="second-factor">
+            <CurrentPage route={route} instead="second-factor" />
+          </Helped>
         ) : 'accountId' in route && !mayOpen(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
         ) : !isPageOpen(me, route) ? (

@@ -65,6 +65,10 @@ function Entries({ current, onDone }: { current: boolean; onDone: () => void }) 
         <Icon name="reference" />
         {texts.reference}
       </a>
+      <a class="button quiet" href="/help" target="_blank" rel="noreferrer">
+        <Icon name="help" />
+        {texts.documents}
+      </a>
       <Button
         kind="quiet"
         icon="keyboard"

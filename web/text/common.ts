@@ -25,6 +25,9 @@ export const common = {
   more: 'Show more',
   skip: 'Skip to the content',
   menu: 'Menu',
+  help: 'Help',
+  /** Heard after it. */
+  helpHeard: ' with this page, in a new tab',
   actions: 'Actions',
   actionsOf: (name: string) => `Actions for ${isolated(name)}`,
   requestId: 'Request id',

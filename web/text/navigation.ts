@@ -38,6 +38,7 @@ export const userMenu = {
   theme: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   reference: 'API reference',
+  documents: 'Documents',
   keys: 'Keyboard',
   signOut: 'Sign out',
 };

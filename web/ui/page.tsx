@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useNow } from '../hooks/use-now.ts';
+import { HelpLink } from '../shell/help.tsx';
 import { Link } from '../shell/link.tsx';
 import { useShownAccountName } from '../shell/account-name.tsx';
 import { common } from '../text/common.ts';
@@ -28,7 +29,10 @@ export function Page({ title, lead, actions, dense, children }: PageProps) {
     <>
       <header class={dense === true ? 'page-head dense' : 'page-head'}>
         <div>
-          <h1 tabIndex={-1}>{title}</h1>
+          <div class="row">
+            <h1 tabIndex={-1}>{title}</h1>
+            <HelpLink />
+          </div>
           {lead !== undefined && <p class="quiet">{lead}</p>}
         </div>
         {actions !== undefined && <div class="row">{actions}</div>}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { HelpLink } from '../../shell/help.tsx';
 import { common } from '../../text/common.ts';
 import { Mark } from '../../ui/icons.tsx';
 
@@ -18,6 +19,7 @@ export function Door({ title, children }: { title: string; children: ComponentCh
         <h1>{title}</h1>
         {children}
       </div>
+      <HelpLink />
     </main>
   );
 }

@@ -6,8 +6,9 @@ import { PublicFile } from '../../operator/public-files.ts';
 import type { Pages } from './pages.ts';
 
 /*
- * The pages as `npm run build:web` made them: one document for every address of a page, and files whose names hold a
- * hash of their content. The document is never kept by a browser: after a sign-out nothing of it comes back.
+ * The pages as `npm run build:web` made them: one document for every address of a page, files whose names hold a hash of
+ * their content, and the documents of the help. The document of the pages is never kept by a browser: after a sign-out
+ * nothing of it comes back.
  */
 
 /**
@@ -38,32 +39,52 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
+const HTML = 'text/html; charset=utf-8';
+
 /** A built file never changes under its name. */
 const KEPT = 'public, max-age=31536000, immutable, no-transform';
+/** The help keeps its addresses when it changes, with an update. */
+const HELP_KEPT = 'public, max-age=300, no-transform';
+/** The address of the index of the help; its documents are below it. */
+const HELP = '/help';
 const NOT_BUILT = 'The pages of the panel are not built. Run: npm run build:web\n';
+
+/** A built file, and how it is answered. */
+interface BuiltFile {
+  readonly file: PublicFile;
+  readonly cache: string;
+  /** The label of its metrics. */
+  readonly route: string;
+}
 
 /**
  * The pages of a folder.
- * @param folder with `index.html` and `assets`; where it has none, the pages say how to build them
+ * @param folder with `index.html`, `assets` and `help`; where it has none, the pages say how to build them
  */
 export function builtPages(folder: URL): Pages {
-  const files = new Map<string, PublicFile>();
+  const files = new Map<string, BuiltFile>();
   const page = documentOf(folder);
-  for (const name of page ? assetsOf(folder) : []) {
+  const add = (address: string, path: string, type: string, answered: Omit<BuiltFile, 'file'>): void => {
+    const read = (): Promise<Buffer> => readFile(new URL(path, folder));
+    files.set(address, { file: new PublicFile({ type, read, safe: SAFE }), ...answered });
+  };
+  for (const name of page ? namesIn('assets/', folder) : []) {
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-    if (type === undefined) continue;
-    const read = (): Promise<Buffer> => readFile(new URL(`assets/${name}`, folder));
-    files.set(`/assets/${name}`, new PublicFile({ type, read, safe: SAFE }));
+    if (type !== undefined) add(`/assets/${name}`, `assets/${name}`, type, { cache: KEPT, route: '/assets' });
+  }
+  for (const name of page ? namesIn('help/', folder) : []) {
+    const address = name === 'index.html' ? HELP : `${HELP}/${name.replace(/\.html$/, '')}`;
+    add(address, `help/${name}`, HTML, { cache: HELP_KEPT, route: HELP });
   }
   return {
     serve(exchange) {
       const { request } = exchange;
       if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
       const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-      const file = files.get(path);
-      if (file) {
-        exchange.route = path.startsWith('/assets/') ? '/assets' : path;
-        return file.send(exchange, path.startsWith('/assets/') ? KEPT : undefined);
+      const built = files.get(path);
+      if (built) {
+        exchange.route = built.route;
+        return built.file.send(exchange, built.cache);
       }
       if (!isPage(path, request)) return undefined;
       exchange.route = '/';
@@ -81,15 +102,15 @@ const isPage = (path: string, { headers }: IncomingMessage): boolean =>
 function documentOf(folder: URL): PublicFile | undefined {
   try {
     const text = readFileSync(new URL('index.html', folder));
-    return new PublicFile({ type: 'text/html; charset=utf-8', read: async () => text, safe: SAFE });
+    return new PublicFile({ type: HTML, read: async () => text, safe: SAFE });
   } catch {
     return undefined;
   }
 }
 
-function assetsOf(folder: URL): readonly string[] {
+function namesIn(path: string, folder: URL): readonly string[] {
   try {
-    return readdirSync(new URL('assets', folder));
+    return readdirSync(new URL(path, folder));
   } catch {
     return [];
   }
