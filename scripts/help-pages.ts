@@ -35,6 +35,8 @@ export interface PanelFiles {
 interface Heading {
   readonly depth: number;
   readonly id: string;
+  /** The document sets its anchor within it. */
+  readonly hasOwn: boolean;
   /** As HTML, without a link. */
   readonly html: string;
 }
@@ -124,15 +126,17 @@ const wordsOf = (tokens: Token[] = []): string =>
 function readDocument(path: string, text: string): Document {
   const tokens = plain.lexer(text);
   const headings = new Map<Token, Heading>();
+  // The anchors that a document sets are what it means by them, whatever its headings are called.
   const anchors = new Set<string>();
+  plain.walkTokens(tokens, (token) => void anchorsOf([token]).forEach((own) => anchors.add(own)));
   plain.walkTokens(tokens, (token) => {
-    const [, own] = token.type === 'html' ? (ANCHOR.exec(token.raw) ?? []) : [];
-    if (own !== undefined) anchors.add(own);
     if (token.type !== 'heading') return;
     const { tokens: within, depth } = token as Tokens.Heading;
-    const id = freshAnchor(wordsOf(within), anchors);
+    const wanted = anchorOf(wordsOf(within));
+    const hasOwn = anchorsOf(within).includes(wanted);
+    const id = hasOwn ? wanted : freshAnchor(wanted, anchors);
     anchors.add(id);
-    headings.set(token, { depth, id, html: inline(within) });
+    headings.set(token, { depth, id, hasOwn, html: inline(within) });
   });
   const [title] = headings.values();
   if (title?.depth !== 1) throw new Error(`${path} does not begin with its title.`);
@@ -141,12 +145,19 @@ function readDocument(path: string, text: string): Document {
   return { path, title: title.html, about, tokens, headings, anchors };
 }
 
-/** The anchor of a heading as the hosts of repositories make it; of several alike the later ones have a number. */
-function freshAnchor(words: string, taken: ReadonlySet<string>): string {
-  const anchor = words
+/** The anchors that are set among the tokens. */
+const anchorsOf = (tokens: readonly Token[]): readonly string[] =>
+  tokens.flatMap((token) => (token.type === 'html' ? (ANCHOR.exec(token.raw)?.slice(1) ?? []) : []));
+
+/** The anchor of a heading as the hosts of repositories make it. */
+const anchorOf = (words: string): string =>
+  words
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
+
+/** Of several that are alike the later ones have a number. */
+function freshAnchor(anchor: string, taken: ReadonlySet<string>): string {
   for (let number = 0; ; number += 1) {
     const id = number === 0 ? anchor : `${anchor}-${number}`;
     if (!taken.has(id)) return id;
@@ -175,8 +186,8 @@ function bodyOf(document: Document, documents: ReadonlyMap<string, Document>): s
       html: ({ text, type, block }: Tokens.HTML | Tokens.Tag) =>
         type === 'html' && block && rawHtml(text) !== '' ? `<p>${rawHtml(text)}</p>\n` : rawHtml(text),
       heading(token) {
-        const id = document.headings.get(token)?.id ?? '';
-        return `<h${token.depth} id="${id}">${this.parser.parseInline(token.tokens)}</h${token.depth}>\n`;
+        const { id = '', hasOwn = false } = document.headings.get(token) ?? {};
+        return `<h${token.depth}${hasOwn ? '' : ` id="${id}"`}>${this.parser.parseInline(token.tokens)}</h${token.depth}>\n`;
       },
       link({ href, tokens }) {
         const words = this.parser.parseInline(tokens);
@@ -194,8 +205,10 @@ function bodyOf(document: Document, documents: ReadonlyMap<string, Document>): s
           row
             .map(({ tokens }, at) => {
               // On a narrow screen each cell is a line of its own, and says of which column it is.
-              const label = tag === 'td' ? ` data-label="${escaped(labels[at] ?? '')}"` : '';
-              return `<${tag}${label}>${this.parser.parseInline(tokens)}</${tag}>`;
+              const label = tag === 'td' && labels[at] ? ` data-label="${escaped(labels[at])}"` : '';
+              // A column without a name has no heading that a screen reader could read out.
+              const element = tokens.length === 0 ? 'td' : tag;
+              return `<${element}${label}>${this.parser.parseInline(tokens)}</${element}>`;
             })
             .join('');
         const rows = token.rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('\n');
@@ -213,7 +226,7 @@ function documentPage(document: Document, documents: ReadonlyMap<string, Documen
   const contents = parts
     .map(({ depth, id, html }) => `<li${depth === 3 ? ' class="within"' : ''}><a href="#${id}">${html}</a></li>`)
     .join('\n');
-  const nav = `<nav aria-label="On this page"><details><summary>On this page</summary>\n<ul>\n${contents}\n</ul>\n</details></nav>\n`;
+  const nav = `<nav aria-label="On this page" tabindex="0"><details><summary>On this page</summary>\n<ul>\n${contents}\n</ul>\n</details></nav>\n`;
   return frame({ title: document.title, nav: parts.length > 1 ? nav : '', body }, files);
 }
 

@@ -29,7 +29,12 @@ const FILES: Readonly<Record<AttackArgs['listener'], readonly string[]>> = {
   api: ['/'],
   device: ['/'],
   ops: [...PUBLIC_PATHS, '/metrics', '/livez', '/readyz'],
-  panel: ['/', ...PUBLIC_PATHS, ...readdirSync('web/dist/assets').map((name) => `/assets/${name}`)],
+  panel: [
+    '/',
+    ...PUBLIC_PATHS,
+    ...readdirSync('web/dist/assets').map((name) => `/assets/${name}`),
+    ...readdirSync('web/dist/help').map((name) => `/help/${name.replace('.html', '')}`),
+  ],
 };
 
 const idsIn = (path: string): string => path.replace(':accountId', asked.accountId).replaceAll(/:\w+/g, 'a'.repeat(20));

@@ -30,7 +30,13 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await menu().isVisible()).toBe(false);
     await openUserMenu(page);
     const entries = menu().locator('a, button');
-    expect(await entries.allInnerTexts()).toEqual(['Your profile', 'API reference', 'Keyboard', 'Sign out']);
+    expect(await entries.allInnerTexts()).toEqual([
+      'Your profile',
+      'API reference',
+      'Documents',
+      'Keyboard',
+      'Sign out',
+    ]);
     const boxes = await Promise.all((await entries.all()).map((entry) => entry.boundingBox()));
     expect(new Set(boxes.map((box) => box?.x)).size, 'aligned to the left').toBe(1);
     expect(await axe(page)).toEqual([]);
