@@ -32,7 +32,7 @@ const PARTS = [
   '.dockerignore',
   '.gitignore',
   'CHANGELOG.md',
-  'docs/PACKAGE.md',
+  'docs',
   'package.json',
   'package-lock.json',
   'bin',
