@@ -2,8 +2,8 @@ import { Marked, type Token, type Tokens } from 'marked';
 import { posix } from 'node:path';
 
 /*
- * The documents for people who use the panel, as pages of HTML without a script: what Markdown has is rendered, raw HTML
- * is shown as text, and a link leads to another of these pages, to another host, or nowhere. A link to a heading that is
+ * The documents for people who use the panel, as pages of HTML without a script. Markdown is rendered, raw HTML is
+ * shown as text, and a link leads to another of these pages, to another host, or nowhere. A link to a heading that is
  * not there fails the build.
  */
 
@@ -128,8 +128,10 @@ function readDocument(path: string, text: string): Document {
   const headings = new Map<Token, Heading>();
   // The anchors that a document sets are what it means by them, whatever its headings are called.
   const anchors = new Set<string>();
-  plain.walkTokens(tokens, (token) => void anchorsOf([token]).forEach((own) => anchors.add(own)));
-  plain.walkTokens(tokens, (token) => {
+  void plain.walkTokens(tokens, (token) => {
+    for (const own of anchorsOf([token])) anchors.add(own);
+  });
+  void plain.walkTokens(tokens, (token) => {
     if (token.type !== 'heading') return;
     const { tokens: within, depth } = token as Tokens.Heading;
     const wanted = anchorOf(wordsOf(within));

@@ -10,11 +10,11 @@ import { ROOT } from '../support/repository/source-tree.ts';
 const FILES = { stylesheets: ['/assets/index-1.css', '/assets/help-1.css'], icon: '/assets/favicon-1.svg' };
 const OTHER = '# Other\n\n## A part\n\n### <a id="x1"></a>X1: A rule\n';
 
-/** The page of a document that begins with a title, beside CONTRACT.md, which is `OTHER`. */
+/** The page of a document that begins with a title, beside GLOSSARY.md, which is `OTHER`. */
 function pageOf(text: string, links: readonly string[] = []): string {
   const documents = new Map([
     ['PANEL.md', `# Panel\n\n${text}`],
-    ['CONTRACT.md', OTHER],
+    ['GLOSSARY.md', OTHER],
   ]);
   return helpPages(documents, FILES, links).get('panel.html') ?? '';
 }
@@ -72,14 +72,14 @@ describe('a page', () => {
 
 describe('a link', () => {
   test.each([
-    ['to another document', '[rules](CONTRACT.md)', '<a href="/help/contract">rules</a>'],
-    ['to a heading of it', '[it](CONTRACT.md#a-part)', '<a href="/help/contract#a-part">it</a>'],
-    ['to an anchor of it', '[X1](CONTRACT.md#x1)', '<a href="/help/contract#x1">X1</a>'],
+    ['to another document', '[rules](GLOSSARY.md)', '<a href="/help/glossary">rules</a>'],
+    ['to a heading of it', '[it](GLOSSARY.md#a-part)', '<a href="/help/glossary#a-part">it</a>'],
+    ['to an anchor of it', '[X1](GLOSSARY.md#x1)', '<a href="/help/glossary#x1">X1</a>'],
     ['to its own title', '[up](#panel)', '<a href="#panel">up</a>'],
     ['to itself', '[here](PANEL.md#panel)', '<a href="#panel">here</a>'],
     ['to another host', '[x](https://e.example/a?b&c)', '<a href="https://e.example/a?b&amp;c" rel="noreferrer">x</a>'],
     ['to the document of OpenAPI', '[v1](openapi/v1.json)', '<a href="/openapi/v1.json">v1</a>'],
-    ['to a file that is not served', 'the [reason](adr/0001-x.md#why) is', 'the reason is'],
+    ['to a file that is not served', 'the [reason](adr/0001-records-behind-one-port.md#why) is', 'the reason is'],
     ['to a file outside of docs', 'the [chart](../charts/muster/README.md) has', 'the chart has'],
     ['to an address of e-mail', 'write ann@example.com', 'write ann@example.com'],
   ])('%s', (_name, text, html) => {
@@ -87,7 +87,7 @@ describe('a link', () => {
   });
 
   test.each([
-    ['[x](CONTRACT.md#a-parts)', 'docs/PANEL.md: the link to CONTRACT.md#a-parts leads to no heading'],
+    ['[x](GLOSSARY.md#a-parts)', 'docs/PANEL.md: the link to GLOSSARY.md#a-parts leads to no heading'],
     ['[x](#gone)', 'docs/PANEL.md: the link to #gone leads to no heading'],
     ['| a |\n| --- |\n| [x](#gone) |', 'the link to #gone leads to no heading'],
     ['[x](javascript:alert%281%29)', 'no link may lead to javascript:alert%281%29'],
@@ -102,7 +102,7 @@ describe('a link', () => {
   });
 
   test('that a page has to what is there does not', () => {
-    const links = ['/help', '/help/panel', '/help/panel#panel', '/help/contract#x1'];
+    const links = ['/help', '/help/panel', '/help/panel#panel', '/help/glossary#x1'];
     expect(pageOf('It is here.', links)).toContain('It is here.');
   });
 });

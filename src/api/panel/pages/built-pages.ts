@@ -6,9 +6,9 @@ import { PublicFile } from '../../operator/public-files.ts';
 import type { Pages } from './pages.ts';
 
 /*
- * The pages as `npm run build:web` made them: one document for every address of a page, files whose names hold a hash of
- * their content, and the documents of the help. The document of the pages is never kept by a browser: after a sign-out
- * nothing of it comes back.
+ * The pages as `npm run build:web` made them: one document for every address of a page, files whose names hold a hash
+ * of their content, and the documents of the help. The document of the pages is never kept by a browser: after a
+ * sign-out nothing of it comes back.
  */
 
 /**

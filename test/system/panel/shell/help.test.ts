@@ -79,7 +79,8 @@ describe.skipIf(chromium === undefined)(title, () => {
       press(page.locator('.user-menu').getByRole('link', { name: 'Documents' })),
     ]);
     await index.getByRole('heading', { name: 'Documents' }).waitFor();
-    const led = await index.locator('dt a').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    const links = await index.locator('dt a').all();
+    const led = await Promise.all(links.map(async (link) => String(await link.getAttribute('href'))));
     expect(led.toSorted()).toEqual(
       documents()
         .filter((path) => path !== '/help')
