@@ -88,7 +88,8 @@ beforeAll(async () => {
 test('the program is JavaScript alone, with the client of the command line: no start strips types', () => {
   const sources = globSync('{bin,dist}/**/*.{ts,tsx}', { cwd: app });
   expect(sources).toEqual([]);
-  for (const path of ['src/cli/main.js', 'clients/typescript/src/index.js', 'web/dist/index.html']) {
+  const pages = ['web/dist/index.html', 'web/dist/help/panel.html'];
+  for (const path of ['src/cli/main.js', 'clients/typescript/src/index.js', ...pages]) {
     expect([path, existsSync(join(app, 'dist', path))]).toEqual([path, true]);
   }
   expect(readdirSync(app).toSorted()).toEqual(['bin', 'dist', 'node_modules', 'package.json']);

@@ -99,7 +99,12 @@ describe('@muster/muster', () => {
       'package.json',
     ]);
     expect(files).toEqual(
-      expect.arrayContaining(['bin/muster.mjs', 'dist/src/cli/main.js', 'dist/web/dist/index.html']),
+      expect.arrayContaining([
+        'bin/muster.mjs',
+        'dist/src/cli/main.js',
+        'dist/web/dist/index.html',
+        'dist/web/dist/help/panel.html',
+      ]),
     );
     const manifest = JSON.parse(readFileSync(join(packaged, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(manifest).not.toHaveProperty('scripts');
