@@ -1,4 +1,5 @@
-import { createUnsealed } from '../domain/audit/unsealed.ts';
+import { createAuditNews } from '../domain/audit/news.ts';
+import { sealedIn } from '../domain/audit/unsealed.ts';
 import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
 import { createRevisionPins } from '../domain/history/revision-pins.ts';
@@ -14,9 +15,10 @@ import type { Core, DeviceServices } from './domain-services.ts';
  */
 export function createTermServices(core: Core & Pick<DeviceServices, 'listening'>, fence: readonly Expectation[]) {
   const { store, fleet, envelope, clock, log, metrics, config } = core;
+  const news = createAuditNews(store, clock);
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
-    unsealed: createUnsealed(store, clock),
+    unsealed: news.follow(sealedIn(store)),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
     schedule: createCompactionSchedule(store, clock, fence),
