@@ -117,7 +117,7 @@ class Portion {
     const kept: Entry[] = [];
     this.#bytes = 0;
     for (const entry of this.#found) {
-      if (this.#bytes > LIMITS.auditPortionBytesMax) this.#upTo = Math.min(this.#upTo, entry.revision - 1);
+      if (this.#bytes > LIMITS.auditPortionBytesMax) this.#upTo = Math.min(this.#upTo, entry.revision);
       if (entry.revision > this.#upTo) this.#leave(entry.key);
       else {
         kept.push(entry);
