@@ -225,11 +225,11 @@ const BY_ACTION = {
 export const EVENT_TYPES: Readonly<Record<MutationAction, EventType>> = BY_ACTION;
 
 /** Actions whose field has another word outside; every other one is its type, with underscores for hyphens. */
-const RENAMED: Readonly<Record<string, string>> = {
-  'otel.stored': 'config.changed',
-  'otel.purged': 'config.purged',
-  'otel.tested': 'config.tested',
-};
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['otel.stored', 'config.changed'],
+  ['otel.purged', 'config.purged'],
+  ['otel.tested', 'config.tested'],
+] satisfies [MutationAction, string][]);
 
 /** The type of an event, such as `app.enrolled` or `config.changed`. */
-export const typeOf = (action: string): string => RENAMED[action] ?? action.replaceAll('-', '_');
+export const typeOf = (action: string): string => RENAMED.get(action) ?? action.replaceAll('-', '_');

@@ -56,7 +56,8 @@ export function eventOf(
   };
 }
 
-const SHAPES = {
+/** The shapes of the fields, by their kinds. */
+export const FIELD_SHAPES = {
   text: z.string(),
   whole: z.int(),
   flag: z.boolean(),
@@ -66,10 +67,11 @@ const SHAPES = {
 
 const shapeOf = (field: EventField): z.ZodOptional => {
   const [kind, means] = EVENT_FIELDS[field];
-  return SHAPES[kind].describe(means).optional();
+  return FIELD_SHAPES[kind].describe(means).optional();
 };
 
-const isAction = (action: string): action is keyof typeof EVENT_TYPES => action in EVENT_TYPES;
+const isAction = (action: string): action is keyof typeof EVENT_TYPES =>
+  Object.hasOwn(EVENT_TYPES, action);
 
 /** The shape of the details of an action; undefined for one that is not in the catalogue. */
 export function detailsOf(action: string): z.ZodType | undefined {
