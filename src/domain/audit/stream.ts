@@ -12,12 +12,13 @@ export interface StreamPlace {
   readonly key: string;
 }
 
-/** An entry of some audit, as the store has it. */
+/** An entry of some audit. */
 export interface StreamedEntry extends StreamPlace {
   readonly accountId: string;
   /** The last part of its key. */
   readonly suffix: string;
-  readonly value: string;
+  /** As the store has it. */
+  readonly stored: Entry;
 }
 
 /** The entries of all audits, in the order of the store. */
@@ -144,9 +145,9 @@ function partsOf(key: string): { readonly accountId: string; readonly suffix: st
   return { accountId, suffix };
 }
 
-const streamed = ({ key, value, revision }: Entry): StreamedEntry => ({
-  ...partsOf(key),
-  key: key.slice(KEYS.audit.under().length),
-  value,
-  revision,
+const streamed = (stored: Entry): StreamedEntry => ({
+  ...partsOf(stored.key),
+  key: stored.key.slice(KEYS.audit.under().length),
+  revision: stored.revision,
+  stored,
 });

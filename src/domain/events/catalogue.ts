@@ -7,13 +7,13 @@ import type { EventField } from './fields.ts';
  */
 
 /** What the Open Cybersecurity Schema Framework calls it: class and activity, and whether it is a failure. */
-interface Ocsf {
+export interface Ocsf {
   readonly class: 'entity' | 'account' | 'authentication' | 'access' | 'api' | 'detection';
   readonly activity: number;
   readonly failed?: true;
 }
 
-interface EventType {
+export interface EventType {
   /** What happened, as a sentence. */
   readonly says: string;
   readonly fields: readonly EventField[];

@@ -85,7 +85,7 @@ onEachStore('the stream of all audits', (stores) => {
     using stream = streamOf(store, clock);
     const detail = { much: 'x'.repeat(20_000) };
     const bytes = (entries: readonly StreamedEntry[]): number =>
-      entries.reduce((sum, { value }) => sum + value.length, 0);
+      entries.reduce((sum, { stored }) => sum + stored.value.length, 0);
     for (let n = 0; n < 6; n += 1) {
       const instants = Array.from({ length: 40 }, (_, index) => clock.now() + n * 1000 + index);
       await writeEntries(store, instants, n % 2 === 0 ? ACCOUNT : OTHER_ACCOUNT, { detail });
