@@ -21,7 +21,8 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: news.follow(sealedIn(store)),
-    auditLog: core.auditSink && createAuditLog({ store, accountName, clock, news, metrics, fence, sink: core.auditSink }),
+    auditLog:
+      core.auditSink && createAuditLog({ store, accountName, clock, news, metrics, fence, sink: core.auditSink }),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
     schedule: createCompactionSchedule(store, clock, fence),

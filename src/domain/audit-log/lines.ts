@@ -25,7 +25,12 @@ export function lineOf(entry: StreamedEntry, storeId: string, accountName: strin
     if (!(error instanceof BadRecord)) throw error;
     // Whoever reads the lines has to learn that it is there, and it must not hold up those after it.
     const metadata = { uid: suffix, sequence: revision };
-    return JSON.stringify({ class_uid: 0, message: 'This entry of the audit cannot be read.', metadata, unmapped: place });
+    return JSON.stringify({
+      class_uid: 0,
+      message: 'This entry of the audit cannot be read.',
+      metadata,
+      unmapped: place,
+    });
   }
   return JSON.stringify({ ...ocsfOf(event, action, revision), unmapped: { ...place, event } });
 }

@@ -127,7 +127,8 @@ export function createAuditNews(store: Store, clock: Pick<Clock, 'monotonic'>): 
       await follow();
       if (this.#listedIn !== epoch) await this.#listAll();
       const upTo = delivered;
-      if (this.#listedIn !== epoch || upTo === undefined) throw new StoreUnavailable('unreachable', 'The watch of the audit has missed entries.');
+      if (this.#listedIn !== epoch || upTo === undefined)
+        throw new StoreUnavailable('unreachable', 'The watch of the audit has missed entries.');
       const due = [...this.#first].map(([accountId, from]) => ({ accountId, from, upTo }));
       this.#first = new Map();
       return { due, upTo };

@@ -24,9 +24,10 @@ const type = (says: string, ocsf: Ocsf, ...fields: readonly EventField[]): Event
 
 /** The activities of OCSF 1.3. */
 const OTHER = 99;
-const [CREATED, READ, CHANGED, DELETED, DONE] = ([1, 2, 3, 4, OTHER] as const).map(
-  (activity): Ocsf => ({ class: 'entity', activity }),
-) as [Ocsf, Ocsf, Ocsf, Ocsf, Ocsf];
+const [CREATED, READ, CHANGED, DELETED, DONE] = ([1, 2, 3, 4, OTHER] as const).map((activity): Ocsf => ({
+  class: 'entity',
+  activity,
+})) as [Ocsf, Ocsf, Ocsf, Ocsf, Ocsf];
 const account = (activity: number): Ocsf => ({ class: 'account', activity });
 const LOGON: Ocsf = { class: 'authentication', activity: 1 };
 const LOGOFF: Ocsf = { class: 'authentication', activity: 2 };

@@ -70,8 +70,7 @@ const shapeOf = (field: EventField): z.ZodOptional => {
   return FIELD_SHAPES[kind].describe(means).optional();
 };
 
-const isAction = (action: string): action is keyof typeof EVENT_TYPES =>
-  Object.hasOwn(EVENT_TYPES, action);
+const isAction = (action: string): action is keyof typeof EVENT_TYPES => Object.hasOwn(EVENT_TYPES, action);
 
 /** The shape of the details of an action; undefined for one that is not in the catalogue. */
 export function detailsOf(action: string): z.ZodType | undefined {

@@ -19,7 +19,11 @@ const CLASSES: Readonly<Record<Ocsf['class'], { readonly uid: number; readonly c
   api: { uid: 6003, category: 6 },
 };
 const OTHER_ACTIVITY = 99;
-const UNKNOWN: EventType = { says: 'Something changed.', fields: [], ocsf: { class: 'entity', activity: OTHER_ACTIVITY } };
+const UNKNOWN: EventType = {
+  says: 'Something changed.',
+  fields: [],
+  ocsf: { class: 'entity', activity: OTHER_ACTIVITY },
+};
 
 const [INFORMATIONAL, MEDIUM, CRITICAL] = [1, 3, 5] as const;
 const [SUCCESS, FAILURE] = [1, 2] as const;
@@ -33,9 +37,7 @@ const named = ({ id, name }: MusterEvent['data']['actor']) => ({ uid: id, ...(na
  * @param sequence the revision of the store: of two events the one that was committed later has the greater one
  */
 export function ocsfOf(event: MusterEvent, action: string, sequence: number): Readonly<Record<string, unknown>> {
-  const { says, ocsf } = Object.hasOwn(EVENT_TYPES, action)
-    ? EVENT_TYPES[action as keyof typeof EVENT_TYPES]
-    : UNKNOWN;
+  const { says, ocsf } = Object.hasOwn(EVENT_TYPES, action) ? EVENT_TYPES[action as keyof typeof EVENT_TYPES] : UNKNOWN;
   const { uid, category } = CLASSES[ocsf.class];
   const severity = ocsf.class === 'detection' ? CRITICAL : ocsf.failed ? MEDIUM : INFORMATIONAL;
   return {
