@@ -131,7 +131,7 @@ const BY_ACTION = {
     'status',
     'noted',
   ),
-  'backup.begun': type('A backup was begun.', READ),
+  'backup.begun': type('A backup was begun.', READ, 'revision', 'keyNumber'),
   'usage.exported': type('The usage of all accounts was exported.', READ, 'month'),
   'audit.exported': type('An audit was exported.', READ, 'accountId'),
   'key.refused': type('API keys or access tokens were refused.', REFUSED_LOGON, 'count', 'keyIds', 'clients'),
