@@ -7,6 +7,7 @@ import { contractDocument } from './callers-table.ts';
 import { chartKeys } from './chart-keys.ts';
 import { chartReadme } from './chart-readme.ts';
 import { configurationDocument } from './configuration-document.ts';
+import { eventsDocument, eventsSchema } from './events-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 import { apiDocument } from './operations-table.ts';
 import { architectureDocument } from './records-table.ts';
@@ -29,6 +30,8 @@ const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   { path: 'docs/CONTRACT.md', text: async () => await formatted(contractDocument()) },
+  { path: 'docs/EVENTS.md', text: async () => await formatted(eventsDocument()) },
+  { path: 'docs/events.schema.json', text: async () => await formatted(eventsSchema(), 'json') },
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
   ...DOCUMENT_NAMES.map((name) => ({

@@ -80,6 +80,8 @@ export class LogOutput implements DestinationStream {
   #bytes = 0;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
+  /** What is told when these bytes are written. */
+  readonly #written = new Map<Buffer, () => void>();
   #tell: ((lines: number) => void) | undefined;
   #lastWords = (): void => undefined;
 
@@ -94,9 +96,26 @@ export class LogOutput implements DestinationStream {
       this.#dropped += 1;
       return this.#tell?.(1);
     }
+    this.#push(bytes);
+  }
+
+  #push(bytes: Buffer): void {
     this.#waiting.push(bytes);
     this.#bytes += bytes.length;
     this.#retry ??= this.#writeAll() === 'done' ? undefined : setTimeout(() => this.#again(), RETRY_MS).unref();
+  }
+
+  /**
+   * Writes lines of another kind between those of the log. They are never dropped, and the caller waits for them: what
+   * waits here is no more than was given to one call.
+   * @returns a promise that resolves when the lines are written
+   */
+  append(lines: string): Promise<void> {
+    const bytes = Buffer.from(lines);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#written.set(bytes, resolve);
+    this.#push(bytes);
+    return promise;
   }
 
   /** @param tell is told how many lines were dropped, those of before at once; it must not throw */
@@ -133,10 +152,23 @@ export class LogOutput implements DestinationStream {
       if (line.length > left) break;
       left -= line.length;
       whole += 1;
+      this.#tellWritten(line);
     }
     this.#waiting = this.#waiting.slice(whole);
     const [partly] = this.#waiting;
-    if (partly && left > 0) this.#waiting[0] = partly.subarray(left);
+    if (!partly || left === 0) return;
+    const rest = partly.subarray(left);
+    this.#waiting[0] = rest;
+    this.#tellWritten(partly, rest);
+  }
+
+  /** Tells that these bytes are written, or but for the rest. */
+  #tellWritten(bytes: Buffer, rest?: Buffer): void {
+    const tell = this.#written.get(bytes);
+    if (!tell) return;
+    this.#written.delete(bytes);
+    if (rest) this.#written.set(rest, tell);
+    else tell();
   }
 
   #end(): void {

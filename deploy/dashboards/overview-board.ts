@@ -189,6 +189,23 @@ const access = [
   ),
   lines(
     {
+      title: 'Audit not yet written as lines',
+      description: 'The age of the oldest entry that MUSTER_AUDIT_LOG waits for.',
+      unit: 's',
+      alert: 'MusterAuditLogBehind',
+    },
+    of(max(series('muster_audit_log_lag_seconds')), 'oldest entry'),
+  ),
+  lines(
+    {
+      title: 'Audit written as lines',
+      description: 'Entries that MUSTER_AUDIT_LOG has taken, repeats included.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_audit_log_lines_total')), 'lines'),
+  ),
+  lines(
+    {
       title: 'Exports that began',
       description: 'Backups, usage and audit that somebody took away; the audit of the service has who.',
       unit: 'opm',

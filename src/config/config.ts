@@ -95,6 +95,8 @@ export interface Config {
   /** In MiB; 0 is no quota. */
   readonly accountQuotaMb: number;
   readonly auditRetentionDays: number;
+  /** Where the entries of all audits are written as lines; undefined for nowhere. */
+  readonly auditLog: Environment['MUSTER_AUDIT_LOG'];
   /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;
   readonly opamp: OpampConfig;
@@ -175,6 +177,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     accountQuotaMb: values.MUSTER_ACCOUNT_QUOTA_MB,
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
+    auditLog: values.MUSTER_AUDIT_LOG,
     opamp: opampOf(values),
     sessions: sessionsOf(values),
     egressProxy: values.MUSTER_EGRESS_PROXY,

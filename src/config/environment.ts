@@ -4,7 +4,7 @@ import { egressVariables, listen, ranges, store } from './addresses.ts';
 import { boundVariables } from './listeners.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
-import { DATA_DIR, directory, file, integer, words } from './rules.ts';
+import { DATA_DIR, directory, file, integer, output, words } from './rules.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -214,6 +214,12 @@ const processVariables = {
     }),
   MUSTER_AUDIT_RETENTION_DAYS: integer(1, 36_500).prefault('400').meta({
     description: 'Older audit entries are removed, together with their block of the chain.',
+  }),
+  MUSTER_AUDIT_LOG: output.optional().meta({
+    unset: 'none',
+    description:
+      'Where the leader writes each entry of all audits as a line of JSON, at least once and in the order of their ' +
+      'commits: `stdout`, between the lines of the log, or the path of a file, which may be moved away at any time.',
   }),
   MUSTER_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')

@@ -82,6 +82,15 @@ export const newFileFault = (text: string): string | undefined =>
   pathFault(text) ??
   (/(?:^|\/)\.{0,2}$/.test(text) ? 'must be the path of a file: add its name, as in PATH/muster.db' : undefined);
 
+/** `stdout`, or the whole path of a file that lines are appended to. */
+export const output = z.string().transform((text, ctx) => {
+  if (text === 'stdout') return { kind: 'stdout' } as const;
+  const fault = newFileFault(text);
+  if (fault === undefined) return { kind: 'file', path: resolve(text) } as const;
+  ctx.addIssue(`${fault}, or \`stdout\``);
+  return z.NEVER;
+});
+
 /** The data directory where MUSTER_DATA_DIR is not set. */
 export const DATA_DIR = './.muster';
 

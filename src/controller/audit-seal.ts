@@ -1,5 +1,5 @@
-import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
-import type { Unsealed } from '../domain/audit/unsealed.ts';
+import type { Due, NewsFollower } from '../domain/audit/news.ts';
+import { sealAccount, type Sealed } from '../domain/audit/seal.ts';
 import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
@@ -16,7 +16,7 @@ interface AuditSealDeps {
   readonly log: Log;
   readonly metrics: AuditSealMetrics;
   /** Made for this term, and disposed of with it. */
-  readonly unsealed: Unsealed;
+  readonly unsealed: NewsFollower;
   readonly storedBytes: Pick<StoredBytes, 'sealed'>;
 }
 
@@ -56,7 +56,7 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
     // After an outage, too, new entries are sealed within 10 s.
     pauseMaxMs: SEAL_EVERY_MS,
     async reconcile(signal) {
-      const waiting = (await unsealed.take()).toReversed();
+      const waiting = (await unsealed.take()).due.toReversed();
       const failures: unknown[] = [];
       const work = async (): Promise<void> => {
         for (let due = waiting.pop(); due; due = waiting.pop()) {

@@ -9,6 +9,7 @@ import type { Sections } from '../metrics/instruments/sections.ts';
 const LOOP_NAMES = [
   'account-quota',
   'attempts',
+  'audit-log',
   'audit-seal',
   'backup-age',
   'files',

@@ -247,6 +247,8 @@ export const LIMITS = {
   /** The names that the filters of an audit are offered by, and the entries that are looked at for them. */
   auditNamesMax: 500,
   auditNamesLookedAtMax: 1000,
+  /** The entries that are read at once by what follows all audits; one that is larger is read alone. */
+  auditPortionBytesMax: 4 * 1024 * 1024,
   listPageDefault: 100,
 
   heartbeatFlushMs: 10 * SECOND_MS,

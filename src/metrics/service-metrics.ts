@@ -8,6 +8,7 @@ import { operatorMetrics } from '../controller/kubernetes/metrics.ts';
 import { informerMetrics } from '../controller/kubernetes/runtime/metrics.ts';
 import * as controller from '../controller/metrics.ts';
 import { rolloutMetrics } from '../controller/rollout-metrics.ts';
+import { auditLogMetrics } from '../domain/audit-log/audit-log.ts';
 import { auditedAttemptsMetrics } from '../domain/access-audit/audited-attempts.ts';
 import { exportMetrics } from '../domain/access-audit/audited-exports.ts';
 import { attemptMetrics } from '../domain/access-audit/failed-attempts.ts';
@@ -86,6 +87,7 @@ export function createMetrics(version: string) {
     ...controller.purgeMetrics(sections),
     ...exportMetrics(sections),
     ...auditedAttemptsMetrics(sections),
+    ...auditLogMetrics(sections),
     ...watchCacheMetrics(sections),
     ...kubeClientMetrics(sections),
     ...informerMetrics(sections),

@@ -1,5 +1,6 @@
 import { accountQuotaReconciler } from '../controller/account-quota.ts';
 import { attemptsReconciler } from '../controller/attempts.ts';
+import { auditLogReconciler } from '../controller/audit-log.ts';
 import { auditSealReconciler } from '../controller/audit-seal.ts';
 import { backupAgeReconciler } from '../controller/backup-age.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
@@ -37,6 +38,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     attemptsReconciler(deps, term),
     backupAgeReconciler(deps, term),
     auditSealReconciler({ ...deps, ...services }, term),
+    ...(services.auditLog ? [auditLogReconciler({ ...deps, auditLog: services.auditLog }, term)] : []),
     accountQuotaReconciler({ ...deps, ...services, ...config }, term),
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),

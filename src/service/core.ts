@@ -1,5 +1,6 @@
 import { ConfigError, type Config } from '../config/config.ts';
 import type { ConfiguredFile } from '../config/files/configured-file.ts';
+import type { AuditSink } from '../domain/audit-log/audit-log.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { keysInUse, keysLacking } from '../domain/key-rotation/keys-in-use.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
@@ -18,6 +19,7 @@ import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Core } from './domain-services.ts';
 import { faultOfAddresses } from './etcd-address.ts';
+import { AuditFile, auditOutput } from './files/audit-file.ts';
 import { watchedEtcdAccess, type EtcdConnections } from './files/etcd-files.ts';
 import { generatedKeyFile, generatedTokenFile } from './files/generated-secrets.ts';
 import { inUseInWords, watchedKeyFile } from './files/key-file.ts';
@@ -32,7 +34,7 @@ export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
   /** The output of the log, where that may drop lines. */
-  readonly logOutput?: Pick<LogOutput, 'onDropped'>;
+  readonly logOutput?: Pick<LogOutput, 'append' | 'onDropped'>;
   /** The id that the lines of the log have; drawn where it is absent. */
   readonly replicaId?: string;
   readonly clock?: Clock;
@@ -117,6 +119,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     clockWatch,
     storeHealth,
     files,
+    auditSink: auditSinkOf(options, opened),
     ...services,
     ...secrets,
   };
@@ -153,4 +156,9 @@ async function neededKeys(store: Store, numbers: readonly number[]): Promise<rea
     const why = `key ${numbers.join(', ')} is not in it, and whether it is in use cannot be told: the store does not answer`;
     throw new Error(why, { cause: error });
   }
+}
+
+function auditSinkOf({ config, logOutput }: CoreOptions, opened: AsyncDisposableStack): AuditSink | undefined {
+  if (config.auditLog?.kind === 'file') return opened.use(new AuditFile(config.auditLog.path));
+  return config.auditLog && logOutput && auditOutput(logOutput);
 }

@@ -6,6 +6,7 @@ import { createAccounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys } from '../domain/accounts/api-keys.ts';
 import { createBatchAnswers, OTHER_BATCH } from '../domain/apps/batch-answers.ts';
 import { createApps } from '../domain/apps/apps.ts';
+import type { AuditSink } from '../domain/audit-log/audit-log.ts';
 import { createAuditEntries } from '../domain/audit/list.ts';
 import { createAuditVerifier } from '../domain/audit/verify.ts';
 import { createBackups } from '../domain/backup/backup.ts';
@@ -127,6 +128,8 @@ export interface Core extends Base, ReturnType<typeof createReplicaServices>, Re
   /** The tokens that are valid at present; another list whenever they change. */
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly storeHealth: StoreHealth;
+  /** Where the entries of all audits are written as lines; undefined for nowhere. */
+  readonly auditSink: AuditSink | undefined;
 }
 
 /**

@@ -1,4 +1,6 @@
-import { createUnsealed } from '../domain/audit/unsealed.ts';
+import { createAuditLog } from '../domain/audit-log/audit-log.ts';
+import { createAuditNews } from '../domain/audit/news.ts';
+import { sealedIn } from '../domain/audit/unsealed.ts';
 import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
 import { createRevisionPins } from '../domain/history/revision-pins.ts';
@@ -14,9 +16,13 @@ import type { Core, DeviceServices } from './domain-services.ts';
  */
 export function createTermServices(core: Core & Pick<DeviceServices, 'listening'>, fence: readonly Expectation[]) {
   const { store, fleet, envelope, clock, log, metrics, config } = core;
+  const accountName = (accountId: string): string | undefined => fleet.memory.account(accountId)?.record.name;
+  const news = createAuditNews(store, clock);
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
-    unsealed: createUnsealed(store, clock),
+    unsealed: news.follow(sealedIn(store)),
+    auditLog:
+      core.auditSink && createAuditLog({ store, accountName, clock, news, metrics, fence, sink: core.auditSink }),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
     schedule: createCompactionSchedule(store, clock, fence),

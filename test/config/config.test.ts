@@ -77,6 +77,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     accountQuotaMb: 1024,
     auditRetentionDays: 400,
+    auditLog: undefined,
     rateWindow: 'shared',
     metricsAccounts: true,
     metricsAuth: 'none',

@@ -286,6 +286,10 @@
   value: {{ .accountQuotaMb | int | quote }}
 - name: MUSTER_AUDIT_RETENTION_DAYS
   value: {{ .auditRetentionDays | int | quote }}
+{{- if .auditLog }}
+- name: MUSTER_AUDIT_LOG
+  value: {{ .auditLog | quote }}
+{{- end }}
 {{- if .egressProxy }}
 - name: MUSTER_EGRESS_PROXY
   value: {{ .egressProxy | quote }}

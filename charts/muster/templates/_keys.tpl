@@ -66,7 +66,7 @@ store.etcd.tls: {"existingSecret":""}
 store.etcd.auth: {"existingSecret":""}
 store.sqlite.persistence: {"existingClaim":"","storageClassName":"","annotations":{}}
 secrets: {"existingSecret":""}
-config: {"trustedProxies":[],"apiConnectionsPerAddress":0,"deviceConnectionsPerAddress":0,"egressProxy":"","egressAllow":[]}
+config: {"trustedProxies":[],"apiConnectionsPerAddress":0,"deviceConnectionsPerAddress":0,"auditLog":"","egressProxy":"","egressAllow":[]}
 tls.api: {"existingSecret":""}
 tls.device: {"existingSecret":""}
 tls.ops: {"existingSecret":"","serverName":""}

@@ -5,6 +5,7 @@ import { type ChainRecord, suffixOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
+import type { Due } from './news.ts';
 import { ownBytesOf } from './own-bytes.ts';
 
 /** How many entries of an account one call seals; they are in memory meanwhile, without their values. */
@@ -15,15 +16,6 @@ interface SealingDeps {
   readonly clock: Clock;
   /** The fence of the leader's term: every commit expects it. */
   readonly fence: readonly Expectation[];
-}
-
-/** An account that may have unsealed entries. */
-export interface Due {
-  readonly accountId: string;
-  /** Every entry whose key (its last part) sorts before this one is sealed. */
-  readonly from: string;
-  /** Entries up to this store revision are known completely; beyond it, an earlier entry may still be unknown. */
-  readonly upTo: number;
 }
 
 /** The result of sealing an account's new entries. */

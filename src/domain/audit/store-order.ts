@@ -37,7 +37,7 @@ export function compareTo(place: Place, suffix: string, revision: number): numbe
   return suffix < place.suffix ? -1 : suffix > place.suffix ? 1 : 0;
 }
 
-const byStoreOrder = (a: Entry, b: Entry): number => a.revision - b.revision || (a.key < b.key ? -1 : 1);
+export const byStoreOrder = (a: Entry, b: Entry): number => a.revision - b.revision || (a.key < b.key ? -1 : 1);
 
 /** A page of entries in the order of the store, oldest first. */
 interface OrderedPage {
@@ -56,25 +56,62 @@ export async function listInOrder(
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<OrderedPage> {
   const place = after === undefined ? undefined : await placeOf(store, prefix, after);
-  const suffixOf = ({ key }: Entry): string => key.slice(prefix.length);
+  const from = place && prefix + placeAt(place.instant - SPREAD_MS);
+  const isAsked = (entry: Entry): boolean =>
+    !place || compareTo(place, entry.key.slice(prefix.length), entry.revision) > 0;
+  const { entries, rest } = await firstInOrder(store, { prefix, from, isAsked, limit });
+  const last = entries.at(-1);
+  return { entries, next: rest !== undefined && last ? last.key.slice(prefix.length) : undefined };
+}
+
+/** Which entries of an audit are read. */
+interface Asked {
+  readonly prefix: string;
+  /** Keys up to this one are not read. */
+  readonly from: string | undefined;
+  readonly isAsked: (entry: Entry) => boolean;
+  readonly limit: number;
+}
+
+/** The first entries that are asked for. */
+interface InOrder {
+  readonly entries: readonly Entry[];
+  /** A key that none of those sorts before which were left out; undefined where all are given. */
+  readonly rest: string | undefined;
+}
+
+/**
+ * Reads the first entries that are asked for, in the order of the store. All are of the revision at which the first
+ * page was read, so that none is left out which was committed before one that is given.
+ * @throws StoreUnavailable
+ */
+export async function firstInOrder(store: Store, { prefix, from, isAsked, limit }: Asked): Promise<InOrder> {
   let found: Entry[] = [];
-  let [isCut, ask] = [false, Math.min(limit + BEYOND, PAGE_ENTRIES_MAX)];
-  let from = place && prefix + placeAt(place.instant - SPREAD_MS);
+  let rest: string | undefined;
+  let revision: number | undefined;
+  let [after, ask] = [from, Math.min(limit + BEYOND, PAGE_ENTRIES_MAX)];
+  const leaveOut = (key: string): void => {
+    if (rest === undefined || key < rest) rest = key;
+  };
   for (;;) {
-    const page = await store.list({ prefix, limit: ask, after: from });
-    found.push(...page.entries.filter((one) => !place || compareTo(place, suffixOf(one), one.revision) > 0));
-    found.sort(byStoreOrder);
-    isCut ||= found.length > limit;
-    found = found.slice(0, limit);
-    if (page.next === undefined) break;
-    const newest = Math.max(0, ...found.map((one) => instantOf(suffixOf(one)) || 0));
-    // Whatever is not read yet is later than all of these.
-    if (found.length === limit && instantOf(page.next.slice(prefix.length)) > newest + SPREAD_MS) {
-      isCut = true;
-      break;
+    const page = await store.list({ prefix, limit: ask, after });
+    revision ??= page.revision;
+    for (const entry of page.entries) {
+      if (!isAsked(entry)) continue;
+      if (entry.revision > revision) leaveOut(entry.key);
+      else found.push(entry);
     }
-    [from, ask] = [page.next, PAGE_ENTRIES_MAX];
+    found.sort(byStoreOrder);
+    for (const { key } of found.slice(limit)) leaveOut(key);
+    found = found.slice(0, limit);
+    if (page.next === undefined) return { entries: found, rest };
+    const instant = (key: string): number => instantOf(key.slice(prefix.length)) || 0;
+    const newest = Math.max(0, ...found.map(({ key }) => instant(key)));
+    // Whatever is not read yet is later than all of these.
+    if (found.length === limit && instant(page.next) > newest + SPREAD_MS) {
+      leaveOut(page.next);
+      return { entries: found, rest };
+    }
+    [after, ask] = [page.next, PAGE_ENTRIES_MAX];
   }
-  const last = found.at(-1);
-  return { entries: found, next: isCut && last ? suffixOf(last) : undefined };
 }

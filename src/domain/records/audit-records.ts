@@ -82,6 +82,23 @@ export const auditRecords = {
     },
     (accountId: string, number: number) => [accountId, String(number).padStart(9, '0')],
   ),
+  /** Written by the leader, which goes on from here when another one did before. */
+  auditLog: record('audit-log', {
+    schema: z.looseObject({
+      /** Revisions are of this store alone. */
+      storeId: z.string(),
+      /** The revision of the last entry that was written, and its key after the prefix of all audits. */
+      revision: z.int().min(0),
+      key: z.string(),
+      /** The newest instant of the entries that were written. */
+      at: instant,
+      /** In a store that was restored, entries before this instant are not written again. */
+      since: instant.optional(),
+    }),
+    writeClass: 'upkeep',
+    backup: 'kept',
+    holds: 'up to which entry the audit was written as lines (`MUSTER_AUDIT_LOG`)',
+  }),
   /** The end of the chain, and its beginning once older blocks were removed. */
   chain: record('chain/<accountId>', {
     schema: z.looseObject({
@@ -110,6 +127,7 @@ export const auditRecords = {
 export type AuditRecord = RecordOf<typeof auditRecords.audit>;
 export type SealRecord = RecordOf<typeof auditRecords.seal>;
 export type ChainRecord = RecordOf<typeof auditRecords.chain>;
+export type AuditLogRecord = RecordOf<typeof auditRecords.auditLog>;
 
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */
 export const suffixOf = (accountId: string, key: string): string =>

@@ -2,7 +2,8 @@ import { auditSealReconciler } from '../../../src/controller/audit-seal.ts';
 import type { Term } from '../../../src/controller/leader.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { sealAccount } from '../../../src/domain/audit/seal.ts';
-import { createUnsealed } from '../../../src/domain/audit/unsealed.ts';
+import { createAuditNews } from '../../../src/domain/audit/news.ts';
+import { sealedIn } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -22,14 +23,15 @@ let markers = 0;
 type Unusual = Partial<Pick<AuditRecord, 'actor' | 'action' | 'detail'>>;
 
 /** @returns the entry of one mutation, as a write, at a key that nobody has */
-function entryAt(at: number, accountId: string, unusual: Unusual): Put {
+export function entryAt(at: number, accountId: string, unusual: Unusual = {}): Put {
   markers += 1;
   const key = KEYS.audit(accountId, at, String(markers).padStart(22, 'm'));
   const actor = markers % 2 === 0 ? 'operator' : 'key:n4c8r2w6y1z5';
   return put(key, { at, actor, action: 'test', requestId: `r${markers}`, detail: {}, ...unusual });
 }
 
-async function writeAll(store: Store, entries: readonly Put[]): Promise<void> {
+/** Writes entries in one commit. */
+export async function writeAll(store: Store, entries: readonly Put[]): Promise<void> {
   const [first, ...others] = entries.map((entry) => expectAbsent(entry.put));
   if (!first) return;
   const result = await store.commit({ expect: [first, ...others], write: entries });
@@ -90,7 +92,7 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   let sealed = 0;
   const metrics = { auditSealed: (entries = 1) => void (sealed += entries) };
   const storedBytes = { sealed: () => undefined };
-  const unsealed = createUnsealed(store, clock);
+  const unsealed = createAuditNews(store, clock).follow(sealedIn(store));
   const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes }, term);
   return {
     term,

@@ -42,3 +42,37 @@ test.each([
   expect(leftOut + told.filter((count) => count === 0).length).toBe(20_000);
   expect(lines.length).toBeLessThan(1000);
 });
+
+const APPENDING = `
+  const { createLog, LogOutput } = await import(${JSON.stringify(LOG)});
+  const output = new LogOutput();
+  const log = createLog('info', output, { sampling: { clock: { monotonic: () => performance.now() }, linesPerSecond: Infinity } });
+  // A service goes on while lines wait.
+  const running = setInterval(() => undefined, 1000);
+  let written = 0;
+  for (let line = 0; line < 300; line += 1) {
+    log.info({ line }, 'a line');
+    // Longer than a pipe takes at once.
+    const appended = output.append(JSON.stringify({ audit: line, text: 'y'.repeat(100_000) }) + '\\n');
+    log.info({ line }, 'another line');
+    await appended;
+    written += 1;
+  }
+  log.info({ written }, 'all are written');
+  clearInterval(running);
+`;
+
+test('lines that are waited for are all written, whole and in their order, between those of the log', () => {
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', APPENDING], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    maxBuffer: Number.POSITIVE_INFINITY,
+    timeout: 120_000,
+  });
+  const lines = stdout.trim().split('\n');
+  const parsed = lines.map((line) => JSON.parse(line) as { audit?: number; written?: number });
+  const numbers = parsed.flatMap(({ audit }) => (audit === undefined ? [] : [audit]));
+  expect(status).toBe(0);
+  expect(numbers).toEqual(Array.from({ length: 300 }, (_, line) => line));
+  expect(parsed.at(-1)?.written).toBe(300);
+});
