@@ -91,11 +91,11 @@ export function eventsSchema(): string {
     data: z.object({ ...data, requestId: z.string(), details: z.looseObject({}) }),
   });
   const { $schema, ...anyEvent } = z.toJSONSchema(event, { io: 'input' });
-  const fields = Object.entries(EVENT_FIELDS).map(([field, [kind, description]]) => {
+  const fields = Object.entries(EVENT_FIELDS).map(([field, [kind, description]]): [string, object] => {
     const { $schema: _draft, ...schema } = z.toJSONSchema(FIELD_SHAPES[kind]);
     return [field, { description, ...schema }];
   });
-  const typed = types.map(({ type, says, fields: own }) => {
+  const typed = types.map(({ type, says, fields: own }): [string, object] => {
     const details = Object.fromEntries(own.map((field) => [field, { $ref: `#/$defs/fields/${field}` }]));
     const properties = { type: { const: type }, data: { properties: { details: { properties: details } } } };
     return [type, { description: says, allOf: [{ $ref: '#/$defs/event' }], properties }];

@@ -95,7 +95,7 @@ test('the routes of slow requests are one cause', () => {
 });
 
 test.each([
-  ['audit sealed', 'src/controller/audit-seal.ts'],
+  ['audit sealed', 'src/controller/audit.ts'],
   ['audit cut', 'src/domain/audit/old-audit.ts'],
   ['a night is metered', 'src/controller/metering.ts'],
   ['a night that is recorded already was counted differently now; the record stays', 'src/domain/metering/ledger.ts'],

@@ -1,7 +1,6 @@
 import { accountQuotaReconciler } from '../controller/account-quota.ts';
 import { attemptsReconciler } from '../controller/attempts.ts';
-import { auditLogReconciler } from '../controller/audit-log.ts';
-import { auditSealReconciler } from '../controller/audit-seal.ts';
+import { auditLogReconciler, auditSealReconciler } from '../controller/audit.ts';
 import { backupAgeReconciler } from '../controller/backup-age.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { lead, type Term } from '../controller/leader.ts';

@@ -1,5 +1,6 @@
 import { createAuditLog } from '../domain/audit-log/audit-log.ts';
 import { createAuditNews } from '../domain/audit/news.ts';
+import { createAuditStream, type AuditStream, type StreamPlace } from '../domain/audit/stream.ts';
 import { sealedIn } from '../domain/audit/unsealed.ts';
 import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
@@ -18,11 +19,12 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
   const { store, fleet, envelope, clock, log, metrics, config } = core;
   const accountName = (accountId: string): string | undefined => fleet.memory.account(accountId)?.record.name;
   const news = createAuditNews(store, clock);
+  const streamAfter = (place: StreamPlace): AuditStream => createAuditStream(store, news, place);
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: news.follow(sealedIn(store)),
     auditLog:
-      core.auditSink && createAuditLog({ store, accountName, clock, news, metrics, fence, sink: core.auditSink }),
+      core.auditSink && createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
     schedule: createCompactionSchedule(store, clock, fence),

@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import { expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { AuditNews } from '../audit/news.ts';
 import { SPREAD_MS } from '../audit/store-order.ts';
-import { createAuditStream, type AuditStream, type StreamedEntry, type StreamPlace } from '../audit/stream.ts';
+import type { AuditStream, StreamedEntry, StreamPlace } from '../audit/stream.ts';
 import { type AuditLogRecord, instantOf } from '../records/audit-records.ts';
 import { justCommitted, parseRecord, put, replaceable, withRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -48,7 +47,8 @@ export interface AuditLogDeps {
   /** The name of an account, as far as it is known. */
   readonly accountName: (accountId: string) => string | undefined;
   readonly clock: Pick<Clock, 'now'>;
-  readonly news: AuditNews;
+  /** Follows the entries of all audits after a place. */
+  readonly streamAfter: (place: StreamPlace) => AuditStream;
   readonly sink: AuditSink;
   readonly metrics: Pick<ReturnType<typeof auditLogMetrics>, 'auditLinesWritten'>;
   /** The fence of the leader's term. */
@@ -129,7 +129,7 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
 }
 
 /** Goes on after the last entry that was noted, or after the last line where that is later. */
-async function begin({ store, news, sink }: AuditLogDeps): Promise<Running> {
+async function begin({ store, streamAfter, sink }: AuditLogDeps): Promise<Running> {
   const key = KEYS.auditLog();
   const entry = await store.get(key);
   const found = replaceable(KEYS.auditLog, key, entry);
@@ -140,7 +140,7 @@ async function begin({ store, news, sink }: AuditLogDeps): Promise<Running> {
   const written = line === undefined ? undefined : placeOfLine(line, storeId);
   const place: StreamPlace = written && isLater(written, record) ? written : record;
   return {
-    stream: createAuditStream(store, news, { revision: place.revision, key: place.key }),
+    stream: streamAfter({ revision: place.revision, key: place.key }),
     cursor: withRecord(found, record),
   };
 }

@@ -8,8 +8,8 @@ const TAIL_BYTES = 256 * 1024;
 const MODE = 0o600;
 
 /**
- * A file that lines are appended to. One that was moved away, as rotations of logs do, is made anew; one whose last line
- * was cut off, by a full disk or a kill, goes on with a new line.
+ * A file that lines are appended to. One that was moved away, as rotations of logs do, is made anew; one whose last
+ * line was cut off, by a full disk or a kill, goes on with a new line.
  */
 export class AuditFile implements AuditSink {
   readonly #path: string;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAuditLog, type AuditLog, type AuditSink } from '../../../src/domain/audit-log/audit-log.ts';
 import { createAuditNews } from '../../../src/domain/audit/news.ts';
+import { createAuditStream, type AuditStream, type StreamPlace } from '../../../src/domain/audit/stream.ts';
 import { auditKey } from '../../../src/domain/records/audit-records.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -53,7 +54,8 @@ function leaderOf(store: Store, clock: FakeClock, sink: Lines, fence: readonly E
   let count = 0;
   const metrics = { auditLinesWritten: (lines = 1) => void (count += lines) };
   const news = createAuditNews(store, clock);
-  const log = createAuditLog({ store, accountName: () => 'Harbour', clock, news, sink, metrics, fence });
+  const streamAfter = (place: StreamPlace): AuditStream => createAuditStream(store, news, place);
+  const log = createAuditLog({ store, accountName: () => 'Harbour', clock, streamAfter, sink, metrics, fence });
   const ending = new AbortController();
   const round = (): Promise<void> => log.round(ending.signal);
   return {

@@ -1,4 +1,4 @@
-import { auditSealReconciler } from '../../../src/controller/audit-seal.ts';
+import { auditSealReconciler } from '../../../src/controller/audit.ts';
 import type { Term } from '../../../src/controller/leader.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { sealAccount } from '../../../src/domain/audit/seal.ts';

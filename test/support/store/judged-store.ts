@@ -5,8 +5,8 @@ import type { Store } from '../../../src/store/port.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
 /**
- * Judges each record that a service writes by the kind that declares it, and each entry of the audit by the catalogue of
- * events.
+ * Judges each record that a service writes by the kind that declares it, and each entry of the audit by the catalogue
+ * of events.
  * @throws RangeError from `commit`, `hold` and `rewrite`
  */
 export const judgedStore = (store: Store): Store =>

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { AuditFile, auditOutput } from '../../src/service/files/audit-file.ts';
-import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { AuditFile, auditOutput } from '../../../src/service/files/audit-file.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 
 /* The places of the lines of the audit: a file, as people and rotations treat it, and standard output. */
 
