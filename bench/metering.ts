@@ -63,6 +63,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
     fleet: createFleet(store, watchCache, memory),
     clock,
     clockWatch: { trusted: () => true, trusts: () => true },
+    random: systemRandom(),
     log,
     metrics,
     meteringDelayMs: 300_000,

@@ -1,3 +1,4 @@
+import type { RandomSource } from '../domain/credentials/random-ids.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import { isLate, meterNight, type Night } from '../domain/metering/meter-night.ts';
 import { priceOfNight, readPrices } from '../domain/metering/prices.ts';
@@ -18,6 +19,7 @@ export interface MeteringDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
+  readonly random: RandomSource;
   readonly log: Log;
   readonly metrics: MeteringMetrics;
   /** M2a: a night is metered so many milliseconds after its midnight. */

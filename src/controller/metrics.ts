@@ -27,6 +27,7 @@ const LOOP_NAMES = [
   'rewrap',
   'rollout',
   'sweep',
+  'transitions',
 ] as const;
 export type LoopName = (typeof LOOP_NAMES)[number];
 

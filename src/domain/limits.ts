@@ -71,10 +71,7 @@ export const LIMITS = {
   leastBytesPerSecond: 32_768,
   /** A client that has had the time for what the kernel took, and takes nothing for so long, is given up. */
   untakenMs: 10 * SECOND_MS,
-  /**
-   * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
-   * retry.
-   */
+  /** Devices that the store itself authenticates at once, while memory is behind it; the others are told to retry. */
   deviceStoreReadsMax: 256,
   /** The least time between two updates of an app's platform and agent version, however often a daemon changes them. */
   reportedVersionEveryMs: HOUR_MS,
@@ -94,13 +91,12 @@ export const LIMITS = {
   /** Longer evidence is cut. */
   redactedCodePointsMax: 2048,
   fullCodePointsMax: 4096,
-  /**
-   * Entries of one app in the review queue; beyond this the oldest are removed. At least two requests fit, so that a
-   * repetition finds the first.
-   */
+  /** Entries of one app in the review queue; then the oldest go. Two requests fit, so a repetition finds the first. */
   reviewEntriesPerAppMax: 200,
   reviewBytesPerAppMax: 262_144,
   reviewNoteCodePointsMax: 500,
+  /** Entries of the audit about critical events of an app in an hour; the next one counts what comes then. */
+  criticalToldPerHour: 10,
   rolloutFailuresMax: 20,
   /** Of the configuration of an account. It never changes: the slots of the stored ones follow from it. */
   otelRevisionsMax: 50,
@@ -134,8 +130,14 @@ export const LIMITS = {
   keyGraceSeconds: 86_400,
   keyGraceSecondsMax: 604_800,
   keyCidrsMax: 20,
-  /** The panel's overview names the API keys that expire within this time. */
+  /** The panel's overview names the API keys that expire within this time, and the audit tells of them. */
   keyExpiryShownMs: 14 * 86_400_000,
+  /** An open code is told of so long before its end. */
+  codeExpiringMs: 72 * HOUR_MS,
+  /** A rollout is stuck where daemons that poll have not said after this what they did with the revision. */
+  rolloutStuckMs: HOUR_MS,
+  /** More transitions of a kind, in an account at once, are one entry of the audit with their count. */
+  transitionsToldSinglyMax: 20,
   /** Names in one request of API keys that go on where their maker goes. */
   keptKeysMax: 500,
   usersMax: 10_000,
@@ -254,9 +256,7 @@ export const LIMITS = {
   heartbeatFlushMs: 10 * SECOND_MS,
   heartbeatFlushMaxMs: 60 * SECOND_MS,
   heartbeatRoundBytesMax: 1_048_576,
-  /**
-   * The time of the last round when the process stops; with the drain before it, this is within the 30 s of Kubernetes.
-   */
+  /** The time of the last round when the process stops; with the drain before it, within the 30 s of Kubernetes. */
   heartbeatFinishMs: 5 * SECOND_MS,
 
   /** A12: from this fullness of the store on, callers can only take access away or free space. */
@@ -265,10 +265,7 @@ export const LIMITS = {
   storeUpkeepFullnessMax: 0.95,
   /** The largest quota of an account, in MiB. */
   accountQuotaMbMax: 1_000_000,
-  /**
-   * The changes that a person makes of themselves, or exports, of each kind in a replica: so many at once, and so many
-   * an hour.
-   */
+  /** The changes that a person makes of themselves, or exports, of each kind in a replica: at once, and an hour. */
   ownChangesBurst: 50,
   ownChangesPerHour: 2,
   /** The same of sign-ins that succeed. */
@@ -276,6 +273,8 @@ export const LIMITS = {
   ownSignInsPerHour: 10,
   /** A16: from this part of its quota on, the people of an account are warned. */
   quotaWarnedFrom: 0.8,
+  /** It is told again that an account is near its quota once it was below this part. */
+  quotaWarnedAgainBelow: 0.75,
 
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,

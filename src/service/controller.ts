@@ -10,7 +10,7 @@ import { pricesReconciler } from '../controller/prices.ts';
 import { purgeReconciler } from '../controller/purge.ts';
 import { rateLimitsReconciler } from '../controller/rate-limits.ts';
 import { rewrapReconciler } from '../controller/rewrap.ts';
-import { fleetHistoryReconciler, rolloutReconciler } from '../controller/rollout.ts';
+import { fleetHistoryReconciler, rolloutReconciler, transitionsReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { AccountRollouts } from '../domain/rollouts/account-rollouts.ts';
@@ -44,6 +44,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     meteringReconciler({ ...deps, meteringDelayMs: config.metering.delaySeconds * 1000 }, term),
     rolloutReconciler({ ...config, ...deps, ...services }, term),
     fleetHistoryReconciler(services),
+    transitionsReconciler(services),
     rateLimitsReconciler({ ...deps, metricsAccounts: config.metricsAccounts }, term),
     rewrapReconciler(services),
   ];

@@ -18,6 +18,7 @@ import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { configuredPair } from '../config/files/configured-file.ts';
 import type { Role } from '../config/environment.ts';
+import { withLimitsCounted } from '../domain/access-audit/limits-met.ts';
 import { fullInWords } from '../domain/fullness/write-class.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -106,7 +107,7 @@ interface ListenerDeps {
  */
 export async function openListeners(
   core: Core,
-  { bounds, ...shared }: ListenerDeps,
+  { bounds, ...given }: ListenerDeps,
   opened: AsyncDisposableStack,
 ): Promise<Listeners> {
   const { clock, clockWatch, deadlines, log, metrics, fleet, config } = core;
@@ -115,6 +116,8 @@ export async function openListeners(
   const clientOf = (request: IncomingMessage): string => trustedProxies.clientOf(request);
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const attempts = createFailedAttempts(core);
+  const domain = { ...given.domain, apps: withLimitsCounted(given.domain.apps, attempts) };
+  const shared = { ...given, domain };
   const cameByTls = (request: IncomingMessage): boolean => trustedProxies.cameByTls(request);
   const owedBytes = new OwedBytes({ strangersMax: LIMITS.owedBytesMax, knownMax: LIMITS.owedToKnownBytesMax });
   const base = { clock, deadlines, log, metrics, jitter, clientOf, cameByTls, awaitedBodies, owedBytes, attempts };

@@ -8,6 +8,7 @@ import { createRevisionPins } from '../domain/history/revision-pins.ts';
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createStoredBytes } from '../domain/quota/stored-bytes.ts';
 import { staleAfterMs } from '../domain/rollouts/rollout.ts';
+import { createTransitions } from '../domain/transitions/transitions.ts';
 import type { Expectation } from '../store/port.ts';
 import type { Core, DeviceServices } from './domain-services.ts';
 
@@ -17,6 +18,7 @@ import type { Core, DeviceServices } from './domain-services.ts';
  */
 export function createTermServices(core: Core & Pick<DeviceServices, 'listening'>, fence: readonly Expectation[]) {
   const { store, fleet, envelope, clock, log, metrics, config } = core;
+  const silence = { ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) };
   const accountName = (accountId: string): string | undefined => fleet.memory.account(accountId)?.record.name;
   const news = createAuditNews(store, clock);
   const streamAfter = (place: StreamPlace): AuditStream => createAuditStream(store, news, place);
@@ -26,7 +28,8 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
     auditLog:
       core.auditSink && createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
-    fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
+    fleetHistory: createFleetHistory(silence, fence),
+    transitions: createTransitions({ ...silence, accountQuotaMb: config.accountQuotaMb }, fence),
     schedule: createCompactionSchedule(store, clock, fence),
     pins: createRevisionPins(store, clock),
     /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */

@@ -66,6 +66,7 @@ onEachStore('the loops that keep the fleet over time', (stores) => {
         store,
         clock,
         fleetHistory,
+        transitions: { begin: async () => undefined },
         fleet: { memory },
         metrics: createMetrics('test'),
         accountRollouts: { counted: () => undefined },

@@ -17,6 +17,7 @@ import { PEOPLE_ROLES } from './rights/people-roles.ts';
 import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
 import { STORE } from './store.ts';
+import { TOLD_BY_ITSELF } from './transitions.ts';
 
 /** One for each kind of promise, by subject. */
 export const MUTANTS: readonly Mutant[] = [
@@ -32,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DEVICES,
   ...SECRETS,
   ...NIGHTS,
+  ...TOLD_BY_ITSELF,
   ...STORE,
   ...CONCURRENCY,
   ...CONTROLLER,

@@ -257,12 +257,15 @@ const ADDED: Readonly<Record<string, string>> = Object.fromEntries<string>([
 ]);
 
 /** The kinds of records that came since, outside of what an older version reads. */
-const SINCE = /^(?:revision|fleet-history)\//;
+const SINCE = /^(?:revision|fleet-history|told)\/|^telling$/;
 
 /** The keys of a run that stopped do not have these, or not always. */
 const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate(?:-ages)?\/|compaction$|purge\/)/;
 /** Only the embedded store of the fixture was backed up. */
 const OF_BACKUP = /^last-backup |"action":"backup\.begun"/;
+
+/** Entries that came since: of what becomes so by itself, and nobody does. */
+const BY_ITSELF = /"action":"(?:night\.metered|app\.silent|app\.back|key\.expir|code\.expiring|rollout\.|quota\.near)/;
 
 /** Entries of the audit keep the names of then since; the fields before them are as they were. */
 const NAMES = /,(?:actor|target)Name:string/g;
@@ -273,7 +276,7 @@ const NAMES = /,(?:actor|target)Name:string/g;
  */
 function shapesOf(entries: readonly Entry[]): readonly string[] {
   const shapes = entries
-    .filter(({ key }) => !TRANSIENT.test(key) && !SINCE.test(key))
+    .filter(({ key, value }) => !TRANSIENT.test(key) && !SINCE.test(key) && !BY_ITSELF.test(value))
     .filter(({ key, value }) => !OF_BACKUP.test(`${key} ${value}`) && !`${key} ${value}`.includes(BOUND.accountId))
     .map(({ key, value }) => {
       const kind = key.replaceAll(/(?<=\/)(?:[\w-]*\d[\w-]*|[\w-]{12,})(?=\/|$)/g, '*');

@@ -1,6 +1,8 @@
+import type { FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { RateDecision, RateLeft, RateWindow } from '../../domain/rate-window/local-window.ts';
+import { atLimitOf } from '../../domain/records/attempt-records.ts';
 import { andThen, catching, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SECONDS } from '../../metrics/instruments/label-values.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
@@ -41,6 +43,8 @@ export interface RateLimitDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly rateWindow: RateWindow;
   readonly limitedAccounts: Pick<LimitedAccounts, 'refused'>;
+  /** The audit hears of the refusals, once an hour. */
+  readonly attempts: Pick<FailedAttempts, 'failed'>;
   readonly metrics: ReturnType<typeof rateDecisionMetrics>;
 }
 
@@ -71,7 +75,7 @@ export function chargeInTime(
 function chargeAccount(
   exchange: Exchange,
   { account, keyId }: Pick<Authenticated, 'account' | 'keyId'>,
-  { clock, rateWindow, limitedAccounts, metrics }: RateLimitDeps,
+  { clock, rateWindow, limitedAccounts, attempts, metrics }: RateLimitDeps,
 ): MaybePromise<undefined> {
   const startedAt = clock.monotonic();
   const seconds = (): number => (clock.monotonic() - startedAt) / 1000;
@@ -82,6 +86,7 @@ function chargeAccount(
     if (admitted) return;
     const { route, request } = exchange;
     limitedAccounts.refused({ accountId: account.id, keyId, method: request.method ?? '', route, freesInSeconds });
+    attempts.failed({ of: atLimitOf('rate.limited', account.id), keyId, client: exchange.client });
     throw new HttpRefusal('rate_limited', ['Retry-After', String(freesInSeconds)]);
   }
   function undecided(error: unknown): never {

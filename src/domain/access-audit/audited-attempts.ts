@@ -11,6 +11,7 @@ import {
   type Attempts,
   type EnteredSignIns,
   callerRefused,
+  limitMet,
   userOfSignIns,
 } from '../records/attempt-records.ts';
 import { KEYS } from '../records/keys.ts';
@@ -31,7 +32,7 @@ import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
 export const auditedAttemptsMetrics = ({ keeping }: Sections) => ({
   attemptsDropped: keeping.counter({
     name: 'muster_audit_attempts_dropped_total',
-    help: 'Audit entries about failed secrets and refusals by role that were not written, since the store was too full.',
+    help: 'Audit entries about failed secrets and refusals, by role and at limits, that were not written, since the store was too full.',
     unit: 'entries',
   }),
 });
@@ -55,7 +56,7 @@ interface Seen {
   readonly changedAt: number;
 }
 
-type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts' | 'signIns' | 'roleRefusals'>;
+type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts' | 'signIns' | 'roleRefusals' | 'atLimits'>;
 
 /** The failed secrets of one account that the audit does not have yet. */
 interface Fresh {
@@ -65,7 +66,7 @@ interface Fresh {
 }
 
 /**
- * Enters in the audit what the replicas have published of failed secrets and refusals by role: for each account, for
+ * Enters in the audit what the replicas have published of failed secrets and refusals: for each account and limit, for
  * the operator, and for each caller who was refused, one entry an hour with the number since the entry before. The
  * record of what was entered goes into the same commit, so that another leader neither repeats nor forgets anything.
  */
@@ -91,8 +92,8 @@ export class AuditedAttempts {
   /** Keeps what a replica published for as long as the replica itself would. */
   #remember(replicas: readonly Published[]): void {
     const at = this.#deps.clock.monotonic();
-    for (const { replicaId, attempts = [], signIns = [], roleRefusals = [] } of replicas) {
-      for (const one of [...attempts, ...signIns, ...roleRefusals]) {
+    for (const { replicaId, attempts = [], signIns = [], roleRefusals = [], atLimits = [] } of replicas) {
+      for (const one of [...attempts, ...signIns, ...roleRefusals, ...atLimits]) {
         const key = `${replicaId}/${one.of}`;
         const before = this.#published.get(key);
         const isAsBefore = before?.one.since === one.since && before.one.count === one.count;
@@ -202,5 +203,7 @@ function told(of: string, fresh: Fresh) {
   }
   if (of === OPERATOR_AUDIT) return { accountId: of, action: 'token.refused', detail: { count, clients } } as const;
   const keyIds = some(tried.flatMap((one) => one.keyIds)).join(' ');
+  const met = limitMet(of);
+  if (met) return { accountId: met.accountId, action: met.limit, detail: { count, keyIds, clients } } as const;
   return { accountId: of, action: 'key.refused', detail: { count, keyIds, clients } } as const;
 }

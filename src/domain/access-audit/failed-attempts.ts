@@ -3,7 +3,14 @@ import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { type Attempts, callerRefused, roleRefusalsOf, signInsOf, userOfSignIns } from '../records/attempt-records.ts';
+import {
+  type Attempts,
+  callerRefused,
+  limitMet,
+  roleRefusalsOf,
+  signInsOf,
+  userOfSignIns,
+} from '../records/attempt-records.ts';
 
 /** The ways in which people sign in. */
 export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const;
@@ -66,9 +73,9 @@ export function attemptMetrics({ requests }: Sections) {
 }
 export type AttemptMetrics = ReturnType<typeof attemptMetrics>;
 
-/** A failed secret, or a refusal by role, that the audit is to tell of. */
+/** A failed secret, a refusal by role, or what an account met at a limit: the audit is to tell of it. */
 interface FailedSecret {
-  /** An account's id, or `operator`; or what `signInsOf` or `roleRefusalsOf` gives. */
+  /** An account's id, or `operator`; or what `signInsOf`, `roleRefusalsOf` or `atLimitOf` gives. */
   readonly of: string;
   readonly keyId?: string | undefined;
   /** The way of a sign-in, or the role that is refused. */
@@ -105,6 +112,8 @@ export const TRIED_ACCOUNTS_MAX = 100;
 export const TRIED_USERS_MAX = 50;
 /** The same for callers whose role does not include what they ask for. */
 export const REFUSED_CALLERS_MAX = 50;
+/** The same for accounts at a limit, each of the two. */
+export const LIMITED_ACCOUNTS_MAX = 100;
 /** Keys and clients by account. */
 export const TRIED_NAMES_MAX = 5;
 const NAME_CHARACTERS_MAX = 45;
@@ -128,19 +137,20 @@ interface Tried {
   /** The one that was tried last is last. */
   readonly counted: Map<string, Counted>;
   readonly max: number;
-  /** Attempts at many others must not hide those at this one. */
-  readonly kept: string;
+  /** Attempts at many others must not hide those at this one; undefined where all are alike. */
+  readonly kept: string | undefined;
 }
 
 /**
- * The failed secrets and refusals by role that this replica has seen, by account, user or caller, within bounds: the
- * leader reads them, and no 401 or 403 waits.
+ * The failed secrets, the refusals by role and those at limits that this replica has seen, by account, user or caller,
+ * within bounds: the leader reads them, and no refusal waits.
  */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };
   readonly #signIns: Tried = { counted: new Map(), max: TRIED_USERS_MAX, kept: signInsOf() };
   readonly #roles: Tried = { counted: new Map(), max: REFUSED_CALLERS_MAX, kept: roleRefusalsOf() };
+  readonly #limits: Tried = { counted: new Map(), max: LIMITED_ACCOUNTS_MAX, kept: undefined };
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
@@ -168,25 +178,28 @@ export class FailedAttempts {
       if (oldest) {
         all.delete(oldest[0]);
         // A failed key of an account is no failed token of the operator.
-        if (kept !== OPERATOR_AUDIT) foldInto(all, kept, oldest[1]);
+        if (kept !== undefined && kept !== OPERATOR_AUDIT) foldInto(all, kept, oldest[1]);
       }
     }
     all.set(of, counted);
   }
 
   /** The attempts that are to be published: nothing where nobody has tried for two hours. */
-  published(): { attempts?: Attempts[]; signIns?: Attempts[]; roleRefusals?: Attempts[] } {
+  published(): { attempts?: Attempts[]; signIns?: Attempts[]; roleRefusals?: Attempts[]; atLimits?: Attempts[] } {
     const attempts = this.#published(this.#secrets);
     const signIns = this.#published(this.#signIns);
     const roleRefusals = this.#published(this.#roles);
+    const atLimits = this.#published(this.#limits);
     return {
       ...(attempts.length > 0 && { attempts }),
       ...(signIns.length > 0 && { signIns }),
       ...(roleRefusals.length > 0 && { roleRefusals }),
+      ...(atLimits.length > 0 && { atLimits }),
     };
   }
 
   #triedOf(of: string): Tried {
+    if (limitMet(of)) return this.#limits;
     if (callerRefused(of) !== undefined) return this.#roles;
     return userOfSignIns(of) === undefined ? this.#secrets : this.#signIns;
   }

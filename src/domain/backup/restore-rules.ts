@@ -79,6 +79,7 @@ const RULES: ReadonlyMap<Declared, Rule> = new Map<Declared, Rule>([
   ],
   [KEYS.app, (entry, { keepCodes }, counters) => (keepCodes ? now(entry.value) : withoutCodes(entry, counters))],
   [KEYS.otel, renumbered],
+  [KEYS.told, toldOfRenumbered],
   [KEYS.purge, countPurged],
   [KEYS.purged, countPurged],
   [KEYS.chain, chainOf],
@@ -129,6 +130,16 @@ function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Cou
   if (record.config?.header && !opens(accountId, record)) counters.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
   return now(JSON.stringify({ ...record, revision, tag: generateTag(random) }));
+}
+
+/** What was told of a revision was told of the one that takes its place: it is not told again. */
+function toldOfRenumbered(entry: Entry): Placement {
+  const { record } = parseRecord(KEYS.told, entry);
+  const told = (['completed', 'failed', 'stuck'] as const).flatMap((of) => {
+    const revision = record[of];
+    return revision === undefined ? [] : [[of, revision + OTEL_REVISIONS_SKIPPED] as const];
+  });
+  return now(JSON.stringify({ ...record, ...Object.fromEntries(told) }));
 }
 
 /**

@@ -35,6 +35,7 @@ const REFUSED_LOGON: Ocsf = { ...LOGON, failed: true };
 const GIVEN: Ocsf = { class: 'access', activity: 1 };
 const TAKEN: Ocsf = { class: 'access', activity: 2 };
 const REFUSED_CALL: Ocsf = { class: 'api', activity: OTHER, failed: true };
+const DETECTED: Ocsf = { class: 'detection', activity: 1 };
 const OFFER = ['adoptableBy', 'namespaceUid'] as const;
 const SCOPE = ['access', 'allowedCidrs'] as const;
 const MAPPED = ['operator', 'role', 'accounts'] as const;
@@ -146,6 +147,19 @@ const BY_ACTION = {
     'roles',
     'clients',
   ),
+  'limit.reached': type('Apps found no place in the account.', REFUSED_CALL, 'count', 'keyIds', 'clients'),
+  'rate.limited': type('Requests beyond the rate were refused.', REFUSED_CALL, 'count', 'keyIds', 'clients'),
+  'app.silent': type('A daemon has made no contact for three polls.', DONE, 'lastSeenAt', 'count'),
+  'app.back': type('A silent daemon made a contact again.', DONE, 'silentSince', 'silentSeconds', 'count'),
+  'code.expiring': type('An enrollment code ends soon.', DONE, 'expiresAt', 'count'),
+  'key.expiring': type('An API key expires soon.', DONE, 'keyId', 'expiresAt', 'count'),
+  'key.expired': type('An API key has expired.', DONE, 'keyId', 'expiresAt', 'count'),
+  'rollout.completed': type('All daemons have applied the configuration.', DONE, 'revision', 'devices'),
+  'rollout.failed': type('A daemon could not apply the configuration.', DONE, 'revision', 'failed', 'devices'),
+  'rollout.stuck': type('Daemons have not applied the configuration for long.', DONE, 'revision', 'pending', 'devices'),
+  'quota.near': type('The account is near its quota.', DONE, 'storedBytes', 'quotaBytes'),
+  'night.metered': type('A night was metered.', DONE, 'night', 'active'),
+  'detection.critical': type('A daemon reported critical detections.', DETECTED, 'count', 'rule'),
   'user.created': type('A user was created.', account(1), 'userId', ...MAPPED, 'provider', 'linkId'),
   'user.changed': type(
     'A user was renamed, disabled or enabled, or the identity provider gave other roles.',

@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import type { ApiKeyRecord } from '../records/account-records.ts';
 
 /*
@@ -56,6 +57,12 @@ export function restrictedTo(record: ApiKeyRecord, restriction: Restriction): Ap
 /** A11: a key is valid while now < expiresAt. */
 export const isExpiredKey = ({ expiring }: ApiKeyRecord, now: number): boolean =>
   expiring !== undefined && now >= expiring.expiresAt;
+
+/** Whether a key is valid, and expires so soon that its owners are warned. */
+export const expiresSoon = (record: ApiKeyRecord, now: number): boolean =>
+  record.expiring !== undefined &&
+  !isExpiredKey(record, now) &&
+  record.expiring.expiresAt <= now + LIMITS.keyExpiryShownMs;
 
 /** The former secret while it works: it ends with the key, or before. */
 function workingFormer(record: ApiKeyRecord, now: number): ApiKeyRecord['former'] {

@@ -6,9 +6,14 @@ import {
   expectUnchanged,
   type Change,
   type Expectation,
+  type Put,
   type Store,
 } from '../../store/port.ts';
 import { monthOf } from '../../time/utc-days.ts';
+import type { ReadName } from '../audit/names.ts';
+import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { writeClassOf } from '../mutation/actions.ts';
+import { auditEntry } from '../mutation/commit.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
@@ -21,18 +26,25 @@ export interface LedgerEntry {
 export interface LedgerDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly log: Log;
+  readonly random: RandomSource;
+  /** Tells the names that the entries of the audit keep. */
+  readonly readName: ReadName;
   /** The fence of the leader's term: every commit expects it (M4). */
   readonly fence: readonly Expectation[];
 }
 
-/** How many ledger records one commit creates at most: the commits of others wait for it. */
+/**
+ * How many ledger records one commit creates at most, with an entry of the audit for each: the commits of others wait
+ * for it.
+ */
 export const LEDGER_ENTRIES_PER_COMMIT = 20;
 
 const keyOf = ({ accountId, record }: LedgerEntry) => KEYS.ledger(monthOf(record.day), accountId, record.day.slice(-2));
 
 /**
- * M2: creates the ledger records that do not exist yet. An existing record stays as it is: another run, or another
- * leader, wrote it. A different result is logged as an error.
+ * M2: creates the ledger records that do not exist yet, and with each that has a daemon the entry of the audit that
+ * tells of the night. An existing record stays as it is: another run, or another leader, wrote it. A different result
+ * is logged as an error.
  * @param entries at most `LEDGER_ENTRIES_PER_COMMIT`
  * @param earlier of the same night, as the call before returned it: nothing is recorded where a restore took that away
  * @returns the newest record of the entries and of `earlier`; `conflict` where another process meters the same night
@@ -64,19 +76,35 @@ export async function recordNight(
 }
 
 async function create(
-  { store, fence }: LedgerDeps,
+  deps: LedgerDeps,
   entries: readonly LedgerEntry[],
   earlier: Expectation | undefined,
 ): Promise<Expectation | undefined> {
   const [first, ...others] = entries.map(keyOf);
   if (first === undefined) return undefined;
+  const { store, fence } = deps;
+  const told = await toldOf(deps, entries);
   const change: Change = {
     expect: [expectAbsent(first), ...others.map(expectAbsent), ...fence, ...(earlier ? [earlier] : [])],
-    write: entries.map((entry) => put(keyOf(entry), entry.record)),
+    write: [...entries.map((entry) => put(keyOf(entry), entry.record)), ...told],
+    // The entry of a night goes on as long as the night itself.
+    writeClass: writeClassOf({ action: 'night.metered' }),
     quiet: true,
   };
   const result = await store.commit(change);
   return result.outcome === 'committed' ? expectUnchanged(committedSnapshot(first, result)) : undefined;
+}
+
+/** The entries of the audit: none for an account without a daemon. Their keys are such that nobody has one of them. */
+async function toldOf({ random, readName }: LedgerDeps, entries: readonly LedgerEntry[]): Promise<readonly Put[]> {
+  const origin = { actor: 'muster', requestId: generateMarker(random) };
+  const active = entries.filter(({ record }) => record.activeDaemons > 0);
+  return await Promise.all(
+    active.map(async ({ accountId, record: { day, activeDaemons, computedAt } }) => {
+      const detail = { night: day, active: activeDaemons };
+      return await auditEntry(random, origin, { accountId, action: 'night.metered', detail }, computedAt, readName);
+    }),
+  );
 }
 
 /** Two runs over one night must count the same; otherwise something is wrong with what they read. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreUnavailable, type Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { endOfDay, HOUR_MS } from '../../time/utc-days.ts';
+import { namesRead } from '../audit/names.ts';
 import { notCaughtUp, type Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
@@ -11,7 +12,7 @@ import { countNight, type AccountNow } from './count-active.ts';
 import { LEDGER_ENTRIES_PER_COMMIT, recordNight, type LedgerDeps, type LedgerEntry } from './ledger.ts';
 import type { Price } from './prices.ts';
 
-interface NightDeps extends LedgerDeps {
+interface NightDeps extends Omit<LedgerDeps, 'readName'> {
   readonly store: LedgerDeps['store'] & Parameters<typeof changesSince>[0];
   readonly fleet: Fleet;
   readonly clock: Clock;
@@ -63,7 +64,7 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     // An app of the batch may be unreadable, and so not in memory, and active all the same.
     if (memory.unreadableCount !== seen) return false;
     const startedAt = deps.clock.monotonic();
-    const newest = await recordNight(deps, entries, night.newest);
+    const newest = await recordNight({ ...deps, readName: namesRead(memory) }, entries, night.newest);
     if (newest === 'conflict') {
       Object.assign(night, { doneTo: '', newest: undefined });
       return false;

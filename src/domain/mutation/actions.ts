@@ -40,6 +40,7 @@ const ACTIONS = {
   'otel.purged': 'vital',
   'otel.tested': 'growth',
   'review.decided': 'growth',
+  'detection.critical': 'growth',
   // Each is a read by the operator, and a full store is a reason for one.
   'backup.begun': 'upkeep',
   'usage.exported': 'upkeep',
@@ -49,6 +50,21 @@ const ACTIONS = {
   'token.refused': 'growth',
   'sign-in.refused': 'growth',
   'role.refused': 'growth',
+  // So does each of what an account meets at a limit.
+  'limit.reached': 'growth',
+  'rate.limited': 'growth',
+  // The leader tells what became so by itself (domain/transitions).
+  'app.silent': 'growth',
+  'app.back': 'growth',
+  'code.expiring': 'growth',
+  'key.expiring': 'growth',
+  'key.expired': 'growth',
+  'rollout.completed': 'growth',
+  'rollout.failed': 'growth',
+  'rollout.stuck': 'growth',
+  'quota.near': 'growth',
+  // It is in the commit of the ledger, once for an account and night, and goes on as long as nights are metered.
+  'night.metered': 'upkeep',
   'user.created': 'growth',
   // Disabling a user takes access away.
   'user.changed': 'by content',

@@ -7,6 +7,7 @@ import { consentSchema, dayText, instant, resourceSchema } from './shapes.ts';
 /* An account, and what is counted of it. */
 
 const daemons = z.int().min(0);
+const revision = z.int().min(0);
 
 export const accountRecords = {
   account: record('d/a/<accountId>', {
@@ -112,6 +113,33 @@ export const accountRecords = {
     backup: 'kept',
     holds: 'when the API keys of an account were last used, and their calls by day; quiet',
   }),
+  /**
+   * What was so of an account when the leader last told of it. It never has more apps or keys than the account, so it
+   * has some 26 KB at most. An account without one has had nothing to tell.
+   */
+  told: record('told/<accountId>', {
+    schema: z.looseObject({
+      /** The slots of silent apps, each with its last contact before. */
+      silent: z.array(z.tuple([z.int().min(0), instant])).optional(),
+      /** Every code that ends by then was told: all codes are good for the same time, so a later one ends later. */
+      codesTo: instant.optional(),
+      /** Ids of keys that expire soon, and of those that have expired. */
+      expiring: z.array(z.string()).optional(),
+      expired: z.array(z.string()).optional(),
+      /** The last revisions of the configuration of which each was told. */
+      completed: revision.optional(),
+      failed: revision.optional(),
+      stuck: revision.optional(),
+      nearQuota: z.literal(true).optional(),
+      /** The account is disabled: nothing of it is told. */
+      disabled: z.literal(true).optional(),
+      /** When it was seen enabled again: until three polls later its daemons have old contacts, and are not silent. */
+      enabledAt: instant.optional(),
+    }),
+    writeClass: 'upkeep',
+    backup: 'kept',
+    holds: 'what the leader has told of an account: silent apps, ending codes and keys, rollouts; quiet',
+  }),
   keyLocator: record('key/<keyId>', {
     schema: z.looseObject({ accountId: z.string() }),
     writeClass: 'by commit',
@@ -126,4 +154,5 @@ export type StoredRecord = RecordOf<typeof accountRecords.stored>;
 
 /** The counters of an account that has none yet. */
 export const NO_COUNTERS: CountersRecord = { apps: 0, nextSlot: 0, idempotencyNext: 0 };
+export type ToldRecord = RecordOf<typeof accountRecords.told>;
 export type FleetDayRecord = RecordOf<typeof accountRecords.fleetDay>;

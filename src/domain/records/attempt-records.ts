@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { record, type RecordOf } from './registry.ts';
 
 /*
- * Failed secrets, and refusals by role: as a replica publishes them, and as the leader has entered them in the audit.
+ * Failed secrets, refusals by role, and what an account meets at its limits: as a replica publishes them, and as the
+ * leader has entered them in the audit.
  */
 
 const SIGN_INS = 'user:';
@@ -19,11 +20,23 @@ export const roleRefusalsOf = (caller = ''): string => ROLES + caller;
 export const callerRefused = (of: string): string | undefined =>
   of.startsWith(ROLES) ? of.slice(ROLES.length) : undefined;
 
+/** What an account meets at its limits, by the action that tells of it: no place for an app (A10), and 429 (H13). */
+export type AtLimit = 'limit.reached' | 'rate.limited';
+const AT_LIMIT = /^(limit\.reached|rate\.limited):(.*)$/;
+/** Under what it is counted. */
+export const atLimitOf = (limit: AtLimit, accountId: string): string => `${limit}:${accountId}`;
+/** The limit and the account that are counted so; undefined for anything else. */
+export function limitMet(of: string): { readonly limit: AtLimit; readonly accountId: string } | undefined {
+  const [, limit, accountId] = AT_LIMIT.exec(of) ?? [];
+  if (accountId === undefined) return undefined;
+  return { limit: limit === 'limit.reached' ? limit : 'rate.limited', accountId };
+}
+
 /** The failed secrets for one account, or for the operator, that a replica has counted since an instant. */
 const attemptsSchema = z.looseObject({
   /**
    * An account's id, or `operator`; of sign-ins `user:<userId>`, or `user:` for a name that nobody has; of
-   * refusals by role `role:<actor>`.
+   * refusals by role `role:<actor>`; at limits `limit.reached:<accountId>` or `rate.limited:<accountId>`.
    */
   of: z.string(),
   /** When the count began, on the replica's wall clock. */

@@ -76,6 +76,8 @@ export const replicaRecords = {
       signIns: publishedAttemptsSchema.optional(),
       /** Refusals by role by caller, likewise. */
       roleRefusals: publishedAttemptsSchema.optional(),
+      /** What accounts met at their limits, likewise. */
+      atLimits: publishedAttemptsSchema.optional(),
     }),
     writeClass: 'vital',
     backup: 'left out',

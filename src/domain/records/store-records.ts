@@ -57,5 +57,12 @@ export const storeRecords = {
     backup: 'left out',
     holds: 'when the store was as the last backup has it; quiet',
   }),
+  /** Absent until the leader has noted what was so already: no entry tells of that. */
+  telling: record('telling', {
+    schema: z.looseObject({ at: instant }),
+    writeClass: 'upkeep',
+    backup: 'kept',
+    holds: 'since when transitions are told; quiet',
+  }),
 };
 export type CompactionRecord = RecordOf<typeof storeRecords.compaction>;

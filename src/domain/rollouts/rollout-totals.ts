@@ -7,10 +7,10 @@ import { KEYS } from '../records/keys.ts';
 import type { AckRecord } from '../records/app-records.ts';
 import { countApps } from './app-counts.ts';
 import { RankedRollouts, type CountedRollouts } from './account-rollouts.ts';
-import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
+import { factsOf, noteAck, rolloutOf, type Rollout, type RolloutCounts, type RolloutFacts } from './rollout.ts';
 
 interface RolloutTotalsDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'list'>;
   readonly memory: FleetMemory;
   readonly clock: Clock;
 }
@@ -36,12 +36,25 @@ export interface AccountFleet {
   readonly failed: number;
 }
 
+/** An account as the walk over all of them finds it. */
+export interface WalkedAccount {
+  readonly account: AccountView;
+  readonly facts: RolloutFacts;
+  /** Absent where the account never stored a configuration. */
+  readonly rollout: Rollout | undefined;
+}
+
+/** Those who look at accounts on the way; without them, accounts that never stored a configuration are passed over. */
+interface OnTheWay {
+  readonly onFleet?: ((fleet: AccountFleet) => void) | undefined;
+  readonly onAccount?: ((walked: WalkedAccount) => void) | undefined;
+}
+
 /**
  * Counts the rollout states of the devices of all Enterprise accounts that ever stored a configuration. It reads all
  * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all
  * at one instant.
  * @param staleAfterMs as `staleAfterMs()`
- * @param onFleet is told of each account, those without a configuration too; the fleets are not counted without it
  * @returns undefined when the signal aborted
  * @throws StoreUnavailable, also while memory is being filled anew
  */
@@ -49,7 +62,7 @@ export async function rolloutTotals(
   deps: RolloutTotalsDeps,
   staleAfterMs: number,
   signal: AbortSignal,
-  onFleet?: (fleet: AccountFleet) => void,
+  { onFleet, onAccount }: OnTheWay = {},
 ): Promise<RolloutTotals | undefined> {
   const ranks = new RankedRollouts();
   const devices = { applied: 0, failed: 0, pending: 0, stale: 0 };
@@ -59,18 +72,20 @@ export async function rolloutTotals(
     counted.add(account.id);
     sincePause += COST_OF_ACCOUNT;
     const isConfigured = account.otel() !== undefined;
-    if (isConfigured || onFleet) {
+    if (isConfigured || onFleet || onAccount) {
       const facts = { ...(await factsOf(account)), acks, now: deps.clock.now(), staleAfterMs };
-      const { revision, applied, failed, pending, stale } = rolloutOf(facts);
-      if (isConfigured) {
+      const rollout = isConfigured ? rolloutOf(facts) : undefined;
+      if (rollout) {
+        const { revision, applied, failed, pending, stale } = rollout;
         const counts = { applied, failed, pending, stale };
         for (const state of ['applied', 'failed', 'pending', 'stale'] as const) devices[state] += counts[state];
         ranks.add({ accountId: account.id, revision, ...counts });
       }
       if (onFleet) {
         const { active, silent } = countApps(facts);
-        onFleet({ accountId: account.id, active, silent, failed });
+        onFleet({ accountId: account.id, active, silent, failed: (rollout ?? rolloutOf(facts)).failed });
       }
+      onAccount?.({ account, facts, rollout });
       sincePause += facts.apps.length;
     }
     if (sincePause < COUNTED_AT_ONCE) return;

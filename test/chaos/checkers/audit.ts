@@ -22,8 +22,27 @@ const ALWAYS: ReadonlySet<Call['kind']> = new Set([
 /** They end what a person made, each with an entry of its own. */
 const ENDING: ReadonlySet<Call['kind']> = new Set(['person.disable', 'role.take']);
 
-/** Each is the record of a refusal, such as that of a secret which a rotation has ended: nothing changed. */
-const REFUSED: ReadonlySet<string> = new Set(['enrollment.refused', 'key.refused']);
+/**
+ * Each tells of a refusal, such as that of a secret which a rotation has ended, or of what became so by itself: nobody
+ * changed anything.
+ */
+const REFUSED: ReadonlySet<string> = new Set([
+  'enrollment.refused',
+  'key.refused',
+  'limit.reached',
+  'rate.limited',
+  'app.silent',
+  'app.back',
+  'code.expiring',
+  'key.expiring',
+  'key.expired',
+  'rollout.completed',
+  'rollout.failed',
+  'rollout.stuck',
+  'night.metered',
+  'detection.critical',
+  'quota.near',
+]);
 
 /** Each tells of a record that is none of the account's: an access token is its person's, and may end with others. */
 const OF_PERSONS: ReadonlySet<string> = new Set(['access-token.created', 'access-token.revoked']);

@@ -30,6 +30,8 @@ describe('A12: the classes of commits', () => {
       'backup.begun',
       'usage.exported',
       'audit.exported',
+      // It is written with its night.
+      'night.metered',
       // Disabled users, lost roles, ended sessions; somebody must sign in to take access away.
       'user.changed',
       'user.reset',

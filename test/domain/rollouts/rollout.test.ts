@@ -241,7 +241,8 @@ onEachStore('the leader’s totals', (stores) => {
     const accountRollouts = { counted: (rollouts: CountedRollouts | undefined) => void (counted = rollouts) };
     const fleetHistory = { due: () => undefined, counted: () => expect.unreachable('nothing was due') };
     const config = { pollIntervalSeconds: 60, metricsAccounts: true };
-    const deps = { store, fleet: { memory }, clock, metrics, accountRollouts, fleetHistory, ...config };
+    const transitions = { begin: async () => undefined };
+    const deps = { store, fleet: { memory }, clock, metrics, accountRollouts, fleetHistory, transitions, ...config };
     loop = rolloutReconciler(deps, term);
   });
   afterEach(() => store[Symbol.asyncDispose]());

@@ -55,9 +55,23 @@ export function spelledRecord(names: Names, key: string, value: string): string 
 
 /**
  * Entries that tell of a refused secret: they are written after the answer, at most one in an hour, and one that meets
- * another commit is given up.
+ * another commit is given up. Others tell what became so: the leader looks once a minute.
  */
-const BEST_EFFORT = new Set(['enrollment.refused', 'key.refused', 'sign-in.refused']);
+const BEST_EFFORT = new Set([
+  'enrollment.refused',
+  'key.refused',
+  'sign-in.refused',
+  'limit.reached',
+  'rate.limited',
+  'app.silent',
+  'app.back',
+  'key.expiring',
+  'key.expired',
+  'rollout.completed',
+  'rollout.failed',
+  'rollout.stuck',
+  'night.metered',
+]);
 
 /** The entries of an audit in the order of their revisions; those of one revision are a group. */
 export function auditGroups(names: Names, entries: readonly Entry[]): readonly (readonly string[])[] {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Term } from '../../../src/controller/leader.ts';
 import { meteringReconciler, type MeteringDeps } from '../../../src/controller/metering.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { recordPrice } from '../../../src/domain/metering/prices.ts';
@@ -76,6 +77,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     fleet: createFleet(store, watchCache, memory),
     clock,
     clockWatch: createClockWatch({ clock, log }),
+    random: systemRandom(),
     log,
     metrics,
     meteringDelayMs: 5 * MINUTE_MS,

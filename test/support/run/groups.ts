@@ -240,6 +240,7 @@ export const SEEDED: readonly string[] = [
   'test/domain/devices/held-polls.test.ts',
   'test/domain/egress/addresses.test.ts',
   'test/domain/fleet-history/points.test.ts',
+  'test/domain/transitions/kills.test.ts',
   'test/domain/last-uses/daily-calls.test.ts',
   'test/domain/last-uses/last-uses.test.ts',
   'test/domain/otel-config/revisions.test.ts',

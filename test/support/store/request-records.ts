@@ -5,12 +5,24 @@ import type { Store } from '../../../src/store/port.ts';
 const OF_REQUESTS =
   /^(?:d\/a\/[^/]+(?:\/key\/.*|\/app\/.*|\/otel|\/members)?$|d\/u\/|d\/o$|d\/s\/|d\/keys$|key\/|audit\/|link\/|idem\/|login\/|recovery\/)/;
 
-/** The leader sums refused requests up, in the audit: when is no matter of the request. */
+/** The leader sums refused requests up in the audit, and tells what became so: when is no matter of the request. */
 const OF_THE_LEADER: ReadonlySet<unknown> = new Set([
   'key.refused',
   'token.refused',
   'sign-in.refused',
   'role.refused',
+  'limit.reached',
+  'rate.limited',
+  'app.silent',
+  'app.back',
+  'code.expiring',
+  'key.expiring',
+  'key.expired',
+  'rollout.completed',
+  'rollout.failed',
+  'rollout.stuck',
+  'night.metered',
+  'quota.near',
 ]);
 
 /** The keys and revisions of what requests write, to compare them before and after requests that must write nothing. */

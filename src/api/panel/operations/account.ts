@@ -1,4 +1,5 @@
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import { expiresSoon } from '../../../domain/key-validity/key-expiry.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { countApps } from '../../../domain/rollouts/app-counts.ts';
 import { staleAfterMs } from '../../../domain/rollouts/rollout.ts';
@@ -52,9 +53,9 @@ async function expiringKeys(
   { clock }: PanelServices,
 ): Promise<operations.Overview['expiringKeys']> {
   const now = clock.now();
-  const ending = (await account.apiKeys()).flatMap(({ id, record: { name, expiring } }) =>
-    expiring && now < expiring.expiresAt && expiring.expiresAt <= now + LIMITS.keyExpiryShownMs
-      ? [{ keyId: id, name, at: expiring.expiresAt }]
+  const ending = (await account.apiKeys()).flatMap(({ id, record }) =>
+    record.expiring && expiresSoon(record, now)
+      ? [{ keyId: id, name: record.name, at: record.expiring.expiresAt }]
       : [],
   );
   return ending
