@@ -1,0 +1,3 @@
+import { cutOldSegments } from './old-segments.ts';
+
+export const auditIndex = { sweeps: { audit_segments: cutOldSegments } };
