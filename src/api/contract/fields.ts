@@ -98,13 +98,15 @@ const ANSWERED = z.string().meta({ format: 'date-time' });
 
 const DATE_TIME = 'must be a date-time of RFC 3339 with Z or an offset, such as 2027-01-31T00:00:00Z';
 
+const DATE_TIME_CHARACTERS_MAX = 64;
+
 /** An instant of a request, as whole milliseconds since 1970. Every date-time of RFC 3339 is taken. */
 export const givenInstant = z
   .string()
-  .max(64, DATE_TIME)
+  // A length beside the format would keep some generated clients from compiling: they measure a date.
   .meta({ format: 'date-time' })
   .transform((text, ctx) => {
-    const at = instantOf(text);
+    const at = text.length > DATE_TIME_CHARACTERS_MAX ? undefined : instantOf(text);
     if (at !== undefined) return at;
     ctx.issues.push({ code: 'custom', message: DATE_TIME, input: undefined });
     return z.NEVER;

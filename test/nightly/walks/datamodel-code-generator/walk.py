@@ -8,6 +8,7 @@ import urllib.request
 from datetime import datetime, timedelta, timezone
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import quote
 
 URLS = {"v1": "MUSTER_CLIENT_URL", "device": "MUSTER_CLIENT_DEVICE_URL", "operator": "MUSTER_CLIENT_OPS_URL"}
 secrets = {"operator": Path(os.environ["MUSTER_CLIENT_OPERATOR_TOKEN_FILE"]).read_text(encoding="utf-8").strip()}
@@ -85,7 +86,9 @@ if abs(key.expiresAt - in_an_hour) > timedelta(milliseconds=1):
     sys.exit("createApiKey: another instant")
 secrets["v1"] = ask("operator", "rotateApiKey", {"graceSeconds": 60}, keyId=key.keyId, **of).apiKey
 ask("operator", "changeApiKey", {"expiresAt": (in_an_hour - timedelta(minutes=1)).isoformat()}, keyId=key.keyId, **of)
-ask("operator", "listApiKeys", **of)
+listed = ask("operator", "listApiKeys", **of).apiKeys
+former = next(one.formerExpiresAt for one in listed if one.keyId == key.keyId)
+ask("operator", "endFormerSecret", query=f"?formerExpiresAt={quote(former.isoformat())}", keyId=key.keyId, **of)
 
 app = ask("v1", "createApp", {"name": "edge 1"})
 second = ask("v1", "createApp")
