@@ -24,10 +24,12 @@ const type = (says: string, ocsf: Ocsf, ...fields: readonly EventField[]): Event
 
 /** The activities of OCSF 1.3. */
 const OTHER = 99;
-const [CREATED, READ, CHANGED, DELETED, DONE] = ([1, 2, 3, 4, OTHER] as const).map((activity): Ocsf => ({
-  class: 'entity',
-  activity,
-})) as [Ocsf, Ocsf, Ocsf, Ocsf, Ocsf];
+const entity = (activity: number): Ocsf => ({ class: 'entity', activity });
+const CREATED = entity(1);
+const READ = entity(2);
+const CHANGED = entity(3);
+const DELETED = entity(4);
+const DONE = entity(OTHER);
 const account = (activity: number): Ocsf => ({ class: 'account', activity });
 const LOGON: Ocsf = { class: 'authentication', activity: 1 };
 const LOGOFF: Ocsf = { class: 'authentication', activity: 2 };
