@@ -29,7 +29,8 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
     unindexed,
     unsealed: news.follow(sealedIn(store, unindexed)),
     auditLog:
-      core.auditSink && createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),
+      core.auditSink &&
+      createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     fleetHistory: createFleetHistory(silence, fence),
     transitions: createTransitions({ ...silence, accountQuotaMb: config.accountQuotaMb }, fence),
