@@ -1,6 +1,4 @@
 import type { AuditLog, auditLogMetrics } from '../domain/audit-log/audit-log.ts';
-import { CLOSED_AFTER_MS, indexMore, reopenFrom } from '../domain/audit/index/build.ts';
-import { DUE_ENTRIES, type Unindexed } from '../domain/audit/index/unindexed.ts';
 import type { Due, NewsFollower } from '../domain/audit/news.ts';
 import { sealAccount, type Sealed } from '../domain/audit/seal.ts';
 import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
@@ -20,7 +18,6 @@ interface AuditSealDeps {
   readonly metrics: AuditSealMetrics;
   /** Made for this term, and disposed of with it. */
   readonly unsealed: NewsFollower;
-  readonly unindexed: Unindexed;
   readonly storedBytes: Pick<StoredBytes, 'sealed'>;
 }
 
@@ -28,34 +25,22 @@ interface AuditSealDeps {
 const SEAL_EVERY_MS = 5000;
 /** So many accounts are sealed at a time: each costs a few small reads and a commit. */
 const ACCOUNTS_AT_ONCE = 4;
-/**
- * A round describes so many stretches of a thousand entries for the index: two million entries in a quarter of an hour.
- */
-const STRETCHES_PER_ROUND_MAX = 10;
 
 /**
  * Seals the new entries of each account's audit, a few accounts at a time (docs/adr/0011-a-chain-over-the-audit.md). A
  * chain that is not what was written is logged as an error and not continued; the other accounts go on. A round throws
  * `StoreUnavailable`, and the accounts that it did not reach wait for the next one.
- *
- * What is sealed is described for the index afterwards (docs/adr/0085-an-index-of-the-audit.md): by the same loop, so
- * that no entry is sealed while the stretch that it lies in is described.
  */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
-  const { store, clock, log, metrics, unsealed, unindexed, storedBytes } = deps;
+  const { store, clock, log, metrics, unsealed, storedBytes } = deps;
   term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
 
   async function seal(due: Due): Promise<void> {
     try {
-      if (!(await reopenFrom({ store, clock, fence: term.fence }, due.accountId, due.from))) {
-        unsealed.giveBack(due);
-        return;
-      }
       const sealed = await sealAccount({ store, clock, fence: term.fence }, due);
       if (sealed.more) unsealed.giveBack(due);
       if (sealed.entries > 0) storedBytes.sealed(due.accountId, sealed.chain);
       metrics.auditSealed(sealed.entries);
-      if (sealed.entries > 0) unindexed.add(due.accountId, sealed.entries);
       logHourly(log, due.accountId, sealed);
     } catch (error) {
       if (!(error instanceof BadRecord)) throw error;
@@ -63,20 +48,6 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
         { err: error, accountId: due.accountId },
         'the audit chain is not what was written, and is not continued; see: muster audit verify',
       );
-    }
-  }
-
-  /** An account whose chain cannot be read is told of when it is sealed. */
-  async function index(signal: AbortSignal): Promise<void> {
-    let stretches = 0;
-    for (const accountId of unindexed.due(clock.now())) {
-      for (let isMore = true; isMore;) {
-        if (signal.aborted || stretches >= STRETCHES_PER_ROUND_MAX) return;
-        stretches += 1;
-        const { entries, left } = await indexMore({ store, clock, fence: term.fence }, accountId).catch(unlessBroken);
-        isMore = entries > 0 && left >= DUE_ENTRIES;
-        unindexed.settle(accountId, left, isMore ? 0 : clock.now() + CLOSED_AFTER_MS);
-      }
     }
   }
 
@@ -100,7 +71,6 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
       };
       await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, work));
       if (failures.length > 0) throw failures[0];
-      await index(signal);
     },
   };
 }
@@ -110,12 +80,6 @@ function logHourly(log: Log, accountId: string, { before, chain }: Sealed): void
   const hour = (at: number): number => Math.floor(at / HOUR_MS);
   if (chain.number === before.number || hour(chain.at) === hour(before.at)) return;
   log.info({ accountId, block: chain.number, digest: chain.digest }, 'audit sealed');
-}
-
-const NOTHING = { entries: 0, left: 0 };
-function unlessBroken(error: unknown): typeof NOTHING {
-  if (error instanceof BadRecord) return NOTHING;
-  throw error;
 }
 
 interface AuditLogDeps {

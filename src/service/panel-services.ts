@@ -15,7 +15,7 @@ import type { ListenAddress } from '../config/config.ts';
 import type { ListenerName } from '../config/listeners.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
 import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts';
-import { createNewestAudit } from '../domain/audit/reading/newest.ts';
+import { createNewestAudit } from '../domain/audit/newest.ts';
 import { generateMarker } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { createGuardedEgress, type GuardedEgress } from '../domain/egress/guarded-egress.ts';

@@ -1,5 +1,4 @@
 import { createAuditLog } from '../domain/audit-log/audit-log.ts';
-import { createUnindexed } from '../domain/audit/index/unindexed.ts';
 import { createAuditNews } from '../domain/audit/news.ts';
 import { createAuditStream, type AuditStream, type StreamPlace } from '../domain/audit/stream.ts';
 import { sealedIn } from '../domain/audit/unsealed.ts';
@@ -24,10 +23,8 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
   const news = createAuditNews(store, clock);
   const streamAfter = (place: StreamPlace): AuditStream => createAuditStream(store, news, place);
   const rewrapped = (count: number): void => metrics.rewrapped(count);
-  const unindexed = createUnindexed();
   return {
-    unindexed,
-    unsealed: news.follow(sealedIn(store, unindexed)),
+    unsealed: news.follow(sealedIn(store)),
     auditLog:
       core.auditSink &&
       createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),

@@ -1,7 +1,6 @@
 import { ACCESS_TOKENS } from './rights/access-tokens.ts';
 import { CALLERS } from './rights/callers.ts';
 import { APPS } from './apps.ts';
-import { AUDIT_INDEX } from './audit-index.ts';
 import { CLIENTS } from './clients.ts';
 import { CONCURRENCY } from './concurrency.ts';
 import { CONTROLLER } from './controller.ts';
@@ -35,7 +34,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SECRETS,
   ...NIGHTS,
   ...TOLD_BY_ITSELF,
-  ...AUDIT_INDEX,
   ...STORE,
   ...CONCURRENCY,
   ...CONTROLLER,

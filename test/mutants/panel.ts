@@ -21,8 +21,8 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a filter by target finds every entry',
-    file: 'src/domain/audit/index/terms.ts',
-    search: 'if (target !== undefined && targetOf(accountId, entry) !== target) return false;',
+    file: 'src/domain/audit/newest.ts',
+    search: 'if (target !== undefined && targetOf(accountId, record) !== target) return false;',
     replacement: '',
     rule: 'Names in the audit: each value of the list finds its entries alone.',
     caughtBy: ['test/domain/audit/kept-names.test.ts'],
@@ -207,8 +207,8 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'the panel shows the audit by instants',
-    file: 'src/domain/audit/reading/ask.ts',
-    search: 'a.revision - b.revision || (a.suffix',
+    file: 'src/domain/audit/newest.ts',
+    search: 'b.revision - a.revision || (a.suffix',
     replacement: '(a.suffix',
     rule: 'GET /panel/v1/…/audit: in the order in which entries were committed.',
     caughtBy: ['test/domain/audit/order.test.ts'],
@@ -216,8 +216,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'who follows an audit misses what is committed late',
     file: 'src/domain/audit/store-order.ts',
-    search: 'const from = place && prefix + placeAt(place.instant - SPREAD_MS);',
-    replacement: 'const from = place && prefix + place.suffix;',
+    search: 'let from = place && prefix + placeAt(place.instant - SPREAD_MS);',
+    replacement: 'let from = place && prefix + place.suffix;',
     rule: 'GET …/audit: whoever goes on with `next` sees each entry that was committed after the last one.',
     caughtBy: ['test/domain/audit/order.test.ts'],
   },
@@ -695,10 +695,10 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a filtered read of the audit costs what any read of a page does',
-    file: 'src/domain/audit/reading/bounded-reads.ts',
-    search: 'this.#charge();',
+    file: 'src/domain/audit/newest.ts',
+    search: 'if (reads > 0 && reads % LIMITS.auditListsPerRead === 0) charge();',
     replacement: '',
-    rule: 'P9: a read of the audit is charged by the records that it takes.',
+    rule: 'P9: a read of the audit is charged by the lists that it takes.',
     caughtBy: ['test/api/panel/request/audit-work.test.ts'],
   },
   {

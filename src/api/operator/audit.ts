@@ -1,11 +1,13 @@
+import type * as z from 'zod';
 import { actorNameOf, targetOf } from '../../domain/audit/names.ts';
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import type { pageQuery } from '../contract/fields.ts';
 import * as operations from '../contract/operator/audit.ts';
 import type { Call } from '../serve/route.ts';
 import { handle, type OperatorCall, type OperatorServices } from './route.ts';
 
-/** GET /operator/v1/accounts/{accountId}/audit, page by page. */
+/** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
 export const listAudit = handle(operations.listAudit)((request, services) =>
   pageOfEntries(request.accountId, request, services),
 );
@@ -17,11 +19,13 @@ export const listServiceAudit = handle(operations.listServiceAudit)((request, se
 
 async function pageOfEntries(
   accountId: string,
-  { query, exporting }: Pick<Call<unknown, operations.AuditQuery> & OperatorCall, 'query' | 'exporting'>,
+  {
+    query: { limit, after },
+    exporting,
+  }: Pick<Call<unknown, z.infer<typeof pageQuery>> & OperatorCall, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ) {
-  const { app, since, until, after, ...asked } = query;
-  const { items, next } = await auditEntries.list(accountId, { ...asked, after, appId: app, from: since, to: until });
+  const { items, next } = await auditEntries.list(accountId, { limit, after });
   await exporting('audit', { accountId }, { after, next });
   const entries = items.map((entry) => entryBody(accountId, entry));
   return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;

@@ -19,9 +19,9 @@ export interface Due {
 
 /**
  * Reads up to which revision a follower has the entries of each account; those after it are news. It is asked when
- * follower and watch may have missed something, and what it gives then for each entry, in the order of keys.
+ * follower and watch may have missed something.
  */
-export type Since = () => Promise<(accountId: string, suffix: string) => number>;
+export type Since = () => Promise<(accountId: string) => number>;
 
 /** The accounts with new entries, for one who goes through all audits. */
 export interface NewsFollower extends Disposable {
@@ -141,8 +141,8 @@ export function createAuditNews(store: Store, clock: Pick<Clock, 'monotonic'>): 
       const request = { prefix: KEYS.audit.under(), limit: PAGE_ENTRIES_MAX, keysOnly: true };
       for await (const { entries } of pagesOf(store, request)) {
         for (const { key, revision } of entries) {
-          const [accountId = '', suffix = ''] = key.slice(KEYS.audit.under().length).split('/');
-          if (revision > sinceOf(accountId, suffix)) this.mark(key);
+          const accountId = key.slice(KEYS.audit.under().length).split('/')[0] ?? '';
+          if (revision > sinceOf(accountId)) this.mark(key);
         }
       }
       this.#listedIn = listing;

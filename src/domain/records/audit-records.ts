@@ -123,48 +123,10 @@ export const auditRecords = {
     backup: 'kept',
     holds: 'the head of that chain',
   }),
-  /** Says which segments the index of an audit has (docs/adr/0085-an-index-of-the-audit.md); absent without any. */
-  auditIndex: record('audit-index/<accountId>', {
-    schema: z.looseObject({
-      /** The numbers of the oldest segment and of the newest one, which may grow. */
-      first: z.int().min(1),
-      last: z.int().min(1),
-      /** The last entry, by the last part of its key, that a segment describes. */
-      through: z.string(),
-      /** Every entry up to this store revision was sealed when it was written, and known. */
-      revision: z.int().min(0),
-      /** The id of the store: revisions of another one, as a restore by an earlier version leaves, mean nothing. */
-      storeId: z.string().optional(),
-    }),
-    // Written by what removes segments, at the end of the retention.
-    writeClass: 'vital',
-    backup: 'left out',
-    holds: 'which segments the index of an audit has',
-  }),
-  /** Describes a stretch of an audit, by the keys of its entries: which of its parts may have what. */
-  auditSegment: record(
-    'audit-segment/<accountId>/<number>',
-    {
-      schema: z.looseObject({
-        /** The stretch begins after this entry, by the last part of its key; empty in the first segment. */
-        after: z.string(),
-        /** Its parts in the order of keys: the last entry of each, the lowest and the highest revision in it. */
-        buckets: z.array(z.tuple([z.string(), z.int().min(0), z.int().min(0)])).min(1),
-        /** What its entries can be asked for, and which buckets have it, in base64 (audit/index/segment.ts). */
-        terms: z.string(),
-      }),
-      writeClass: 'upkeep',
-      backup: 'left out',
-      holds: 'which parts of a stretch of an audit have entries of an action, an actor or a target',
-    },
-    (accountId: string, number: number) => [accountId, String(number).padStart(9, '0')],
-  ),
 };
 export type AuditRecord = RecordOf<typeof auditRecords.audit>;
 export type SealRecord = RecordOf<typeof auditRecords.seal>;
 export type ChainRecord = RecordOf<typeof auditRecords.chain>;
-export type AuditIndexRecord = RecordOf<typeof auditRecords.auditIndex>;
-export type SegmentRecord = RecordOf<typeof auditRecords.auditSegment>;
 export type AuditLogRecord = RecordOf<typeof auditRecords.auditLog>;
 
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */

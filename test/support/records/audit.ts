@@ -2,7 +2,6 @@ import { auditSealReconciler } from '../../../src/controller/audit.ts';
 import type { Term } from '../../../src/controller/leader.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { sealAccount } from '../../../src/domain/audit/seal.ts';
-import { createUnindexed } from '../../../src/domain/audit/index/unindexed.ts';
 import { createAuditNews } from '../../../src/domain/audit/news.ts';
 import { sealedIn } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
@@ -93,9 +92,8 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   let sealed = 0;
   const metrics = { auditSealed: (entries = 1) => void (sealed += entries) };
   const storedBytes = { sealed: () => undefined };
-  const unindexed = createUnindexed();
-  const unsealed = createAuditNews(store, clock).follow(sealedIn(store, unindexed));
-  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, unindexed, storedBytes }, term);
+  const unsealed = createAuditNews(store, clock).follow(sealedIn(store));
+  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes }, term);
   return {
     term,
     logged,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { APP_ID, count, described, givenInstant, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
+import { count, described, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
 import { operation, READERS } from '../operation.ts';
 
 /** An entry of an audit. */
@@ -44,50 +44,10 @@ export const auditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'An entry of an audit.' });
 
-/** What the entries of an audit can be asked for, at each of its doors. */
-export const auditFilters = {
-  actor: described(
-    z.string().max(600),
-    'Only entries of this actor; of a user also what they did by access tokens.',
-    'user:p7q2r9s4t1u6v3w8',
-  ).optional(),
-  action: described(
-    z.string().max(60),
-    'Only this action, or those that begin so where it ends in a dot.',
-    'app.',
-  ).optional(),
-  app: described(
-    z.string().regex(APP_ID, 'must be the id of an app'),
-    'Only entries of this app.',
-    'k3v9x0q2m7t5b8n1c4d6',
-  ).optional(),
-} as const;
-
-const PLACE = { examples: ['0mhx4k1qz-3f9a'] };
-
-/** Which entries of an audit, in one of two orders. */
-const auditQuery = pageQuery.extend({
-  after: pageQuery.shape.after.meta(PLACE),
-  order: named(
-    'AuditOrder',
-    z.enum(['asc', 'desc']),
-    '`asc`: the oldest entry first, as without it. `desc`: the newest one first.',
-    'desc',
-  ).optional(),
-  ...auditFilters,
-  since: described(givenInstant, 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
-  until: described(givenInstant, 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
-});
-export type AuditQuery = z.infer<typeof auditQuery>;
-
 const page = z
   .object({
-    entries: described(z.array(auditEntry), 'The entries, in the order that was asked for.', undefined),
-    next: next.meta({
-      description:
-        'The value of `after` for the next page; absent on the last one. A page that is filtered, or has the newest entries first, may be shorter than asked for, and have a next one.',
-      ...PLACE,
-    }),
+    entries: described(z.array(auditEntry), 'The entries, oldest first.', undefined),
+    next,
   })
   .meta({ id: 'AuditPage', description: 'A page of an audit.' });
 
@@ -154,9 +114,8 @@ export const listAudit = operation({
   path: '/operator/v1/accounts/:accountId/audit',
   roles: READERS,
   summary: 'List the audit of an account',
-  description:
-    'Lists the entries of an account, oldest first or newest first, page by page, as the filters say. The export is an entry itself.',
-  query: auditQuery,
+  description: 'Lists the entries of an account, oldest first, page by page. The export is an entry itself.',
+  query: pageQuery,
   answers: [{ status: 200, description: 'A page of entries.', schema: page }],
   command: 'audit list --account {accountId}',
 });
@@ -178,9 +137,8 @@ export const listServiceAudit = operation({
   path: '/operator/v1/audit',
   roles: READERS,
   summary: 'List the audit of the service',
-  description:
-    'Lists what concerns no single account, such as a backup, oldest first or newest first, page by page, as the filters say.',
-  query: auditQuery,
+  description: 'Lists what concerns no single account, such as a backup, oldest first, page by page.',
+  query: pageQuery,
   answers: [{ status: 200, description: 'A page of entries.', schema: page }],
   command: 'audit list --account operator',
 });

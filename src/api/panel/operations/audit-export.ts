@@ -1,4 +1,4 @@
-import type { AuditQuestion, NewestAudit } from '../../../domain/audit/reading/newest.ts';
+import type { AuditQuestion, NewestAudit } from '../../../domain/audit/newest.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { OPERATOR_AUDIT, type AuditRecord } from '../../../domain/records/audit-records.ts';
 import { PAGE_ENTRIES_MAX } from '../../../store/port.ts';

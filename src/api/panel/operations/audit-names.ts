@@ -1,5 +1,5 @@
 import { actorNameOf, targetOf } from '../../../domain/audit/names.ts';
-import type { NewestAudit } from '../../../domain/audit/reading/newest.ts';
+import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';

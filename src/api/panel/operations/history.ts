@@ -1,4 +1,4 @@
-import type { AuditQuestion } from '../../../domain/audit/reading/newest.ts';
+import type { AuditQuestion } from '../../../domain/audit/newest.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import * as operations from '../../contract/panel/history.ts';
 import { entryBody } from '../../operator/audit.ts';

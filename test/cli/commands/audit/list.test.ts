@@ -45,26 +45,6 @@ describe('audit list', () => {
     );
   });
 
-  test('of one actor or app alone, before an instant, of all actions that begin so, and the newest first', async () => {
-    const account = ['-a', owner.accountId];
-    const { appId } = await createApp(muster, owner.apiKey);
-    const all = await listed(...account);
-    const last = all.at(-1)?.at ?? '';
-    expect(await listed(...account, '--newest')).toEqual(all.toReversed());
-    expect(await listed(...account, '--newest', '--limit', '2')).toEqual(all.slice(-2).toReversed());
-    expect(await listed(...account, '--app', appId)).toEqual(all.filter((entry) => entry.appId === appId));
-    const byKey = await listed(...account, '--actor', `key:${owner.keyId}`);
-    expect(byKey).toEqual(all.filter(({ actor }) => actor === `key:${owner.keyId}`));
-    expect(byKey.length).toBeGreaterThan(0);
-    expect(await listed(...account, '--action', 'app.')).toEqual(all.filter(({ action }) => action.startsWith('app.')));
-    expect(await listed(...account, '--until', last)).toEqual(all.filter(({ at }) => at < last));
-    expect(await listed(...account, '--until', '1h')).toEqual([]);
-    expect(await run(...account, '--app', '..')).toMatchObject({ code: 1, stdout: '' });
-    for (const ruledOut of [['--newest'], ['--until', '1h']]) {
-      expect(await run(...account, '--follow', ...ruledOut)).toMatchObject({ code: 2, stdout: '' });
-    }
-  });
-
   test('without an account, that of the service; an account goes by its name, too', async () => {
     await listed('-a', owner.accountId);
     expect(await listed()).toContainEqual(
@@ -121,31 +101,6 @@ describe('audit list', () => {
 });
 
 describe('audit list --follow', () => {
-  test('has what is asked for alone', async () => {
-    let looks = 0;
-    let appId = '';
-    const clock = {
-      ...systemClock,
-      async sleep() {
-        looks += 1;
-        if (looks === 2) ({ appId } = await createApp(muster, owner.apiKey));
-        if (looks === 3) await revoke(muster, owner.apiKey, appId);
-      },
-    };
-    const terminal = recordedTerminal();
-    const call = invocation(env, { output: 'jsonl', limit: 1 }, { terminal, clock });
-    const actor = `key:${owner.keyId}`;
-    await listAudit(call, {
-      account: owner.accountId,
-      action: 'app.revoked',
-      actor,
-      since: { seconds: 1 },
-      follow: true,
-    });
-    const shown = terminal.out().trimEnd().split('\n');
-    expect(shown.map((line) => (JSON.parse(line) as AuditEntry).action)).toEqual(['app.revoked']);
-  });
-
   test('goes on with what comes, and the service tells of one export', async () => {
     const before = await listed('-a', owner.accountId);
     const told = await exports();
