@@ -26,7 +26,7 @@ const PAGE_BYTES_MAX = 512 * 1024;
 /** A table of so many columns may be wider than the window, and is then scrolled. */
 const WIDE_FROM = 5;
 
-/** What the pages have of the panel: the addresses of its files. */
+/** The addresses of the panel's files that the pages use. */
 export interface PanelFiles {
   readonly stylesheets: readonly string[];
   readonly icon: string;
@@ -158,7 +158,7 @@ const anchorOf = (words: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-/** Of several that are alike the later ones have a number. */
+/** Several that are alike have a number from the second one on. */
 function freshAnchor(anchor: string, taken: ReadonlySet<string>): string {
   for (let number = 0; ; number += 1) {
     const id = number === 0 ? anchor : `${anchor}-${number}`;
@@ -166,7 +166,7 @@ function freshAnchor(anchor: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** Where a link of the document leads; undefined where nothing is served. @throws Error as `helpPages` */
+/** The address to which a link of the document leads; undefined where nothing is served. @throws Error as `helpPages` */
 function targetOf(href: string, from: Document, documents: ReadonlyMap<string, Document>): string | undefined {
   if (/^https?:\/\//.test(href)) return href;
   // An address of e-mail in a sentence is an example, and nobody's.

@@ -80,8 +80,8 @@ export class LogOutput implements DestinationStream {
   #bytes = 0;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
-  /** What is told when these bytes are written. */
-  readonly #written = new Map<Buffer, () => void>();
+  /** Lines of another kind, each with what is told when it is written; they do not count among those of the log. */
+  readonly #appended = new Map<Buffer, () => void>();
   #tell: ((lines: number) => void) | undefined;
   #lastWords = (): void => undefined;
 
@@ -96,26 +96,37 @@ export class LogOutput implements DestinationStream {
       this.#dropped += 1;
       return this.#tell?.(1);
     }
+    this.#bytes += bytes.length;
     this.#push(bytes);
   }
 
   #push(bytes: Buffer): void {
     this.#waiting.push(bytes);
-    this.#bytes += bytes.length;
     this.#retry ??= this.#writeAll() === 'done' ? undefined : setTimeout(() => this.#again(), RETRY_MS).unref();
   }
 
   /**
-   * Writes lines of another kind between those of the log. They are never dropped, and the caller waits for them: what
-   * waits here is no more than was given to one call.
+   * Writes lines of another kind between those of the log. They are never dropped; the caller waits for them, and gives
+   * no more meanwhile.
    * @returns a promise that resolves when the lines are written
+   * @throws the signal's reason; lines of which nothing was written are then taken back
    */
-  append(lines: string): Promise<void> {
+  async append(lines: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const bytes = Buffer.from(lines);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#written.set(bytes, resolve);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const takeBack = (): void => {
+      if (this.#appended.delete(bytes)) this.#waiting = this.#waiting.filter((line) => line !== bytes);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', takeBack, { once: true });
+    this.#appended.set(bytes, resolve);
     this.#push(bytes);
-    return promise;
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener('abort', takeBack);
+    }
   }
 
   /** @param tell is told how many lines were dropped, those of before at once; it must not throw */
@@ -145,30 +156,26 @@ export class LogOutput implements DestinationStream {
   }
 
   #took(bytes: number): void {
-    this.#bytes -= bytes;
     let left = bytes;
     let whole = 0;
     for (const line of this.#waiting) {
       if (line.length > left) break;
       left -= line.length;
       whole += 1;
-      this.#tellWritten(line);
+      const tell = this.#appended.get(line);
+      this.#appended.delete(line);
+      if (tell) tell();
+      else this.#bytes -= line.length;
     }
     this.#waiting = this.#waiting.slice(whole);
     const [partly] = this.#waiting;
     if (!partly || left === 0) return;
     const rest = partly.subarray(left);
     this.#waiting[0] = rest;
-    this.#tellWritten(partly, rest);
-  }
-
-  /** Tells that these bytes are written, or but for the rest. */
-  #tellWritten(bytes: Buffer, rest?: Buffer): void {
-    const tell = this.#written.get(bytes);
-    if (!tell) return;
-    this.#written.delete(bytes);
-    if (rest) this.#written.set(rest, tell);
-    else tell();
+    const tell = this.#appended.get(partly);
+    this.#appended.delete(partly);
+    if (tell) this.#appended.set(rest, tell);
+    else this.#bytes -= left;
   }
 
   #end(): void {

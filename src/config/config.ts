@@ -95,7 +95,7 @@ export interface Config {
   /** In MiB; 0 is no quota. */
   readonly accountQuotaMb: number;
   readonly auditRetentionDays: number;
-  /** Where the entries of all audits are written as lines; undefined for nowhere. */
+  /** The place of the entries of all audits as lines; undefined for none. */
   readonly auditLog: Environment['MUSTER_AUDIT_LOG'];
   /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;

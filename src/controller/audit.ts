@@ -1,5 +1,5 @@
 import type { AuditLog, auditLogMetrics } from '../domain/audit-log/audit-log.ts';
-import type { Due, NewsFollower } from '../domain/audit/news.ts';
+import type { Due, NewsFollower } from '../domain/audit/following/news.ts';
 import { sealAccount, type Sealed } from '../domain/audit/seal.ts';
 import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { BadRecord } from '../domain/records/codec.ts';
@@ -87,7 +87,7 @@ interface AuditLogDeps {
   readonly metrics: Pick<ReturnType<typeof auditLogMetrics>, 'auditLogLag'>;
 }
 
-/** What was committed within this time is noted as written by one commit. */
+/** All that was committed within this time is noted as written by one commit. */
 const WRITE_EVERY_MS = 1000;
 /** A file that can be written again is written soon. */
 const PAUSE_MAX_MS = 10_000;

@@ -128,7 +128,7 @@ export interface Core extends Base, ReturnType<typeof createReplicaServices>, Re
   /** The tokens that are valid at present; another list whenever they change. */
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly storeHealth: StoreHealth;
-  /** Where the entries of all audits are written as lines; undefined for nowhere. */
+  /** The place of the entries of all audits as lines; undefined for none. */
   readonly auditSink: AuditSink | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { createAuditLog } from '../domain/audit-log/audit-log.ts';
-import { createAuditNews } from '../domain/audit/news.ts';
-import { createAuditStream, type AuditStream, type StreamPlace } from '../domain/audit/stream.ts';
+import { createAuditNews } from '../domain/audit/following/news.ts';
+import { createAuditStream, type AuditStream, type StreamPlace } from '../domain/audit/following/stream.ts';
 import { sealedIn } from '../domain/audit/unsealed.ts';
 import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';

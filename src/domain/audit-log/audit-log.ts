@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sections } from '../../metrics/instruments/sections.ts';
-import { expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
+import { expectUnchanged, HEAD_KEY, isFull, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { SPREAD_MS } from '../audit/store-order.ts';
-import type { AuditStream, StreamedEntry, StreamPlace } from '../audit/stream.ts';
+import type { AuditStream, StreamedEntry, StreamPlace } from '../audit/following/stream.ts';
 import { type AuditLogRecord, instantOf } from '../records/audit-records.ts';
 import { justCommitted, parseRecord, put, replaceable, withRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { isLater, lineOf, placeOfLine } from './lines.ts';
+import { ofRestoredStore } from './restored-log.ts';
 
 /** The place to which the entries of all audits are written as lines of JSON. */
 export interface AuditSink {
-  /** The last whole line that is there; undefined where none is, or it cannot be read. @throws Error of the file */
-  lastLine(): Promise<string | undefined>;
+  /** The last lines that are there, none where they cannot be read. @throws Error of the file */
+  lastLines(): Promise<readonly string[]>;
   /** Resolves once the lines are written. @throws Error of the file; the signal's reason */
   write(lines: string, signal: AbortSignal): Promise<void>;
 }
@@ -60,41 +60,52 @@ const LINES_AT_ONCE = 200;
 
 interface Running {
   readonly stream: AuditStream;
-  cursor: Cursor;
+  /** Entries that were read and are not written. */
+  left: readonly StreamedEntry[];
+  cursor: Versioned<AuditLogRecord>;
+  /** How far it is; further than the cursor where the store took no note of that. */
+  place: AuditLogRecord;
 }
-
-type Cursor = Versioned<AuditLogRecord>;
 
 /** Creates the log; see `AuditLog`. */
 export function createAuditLog(deps: AuditLogDeps): AuditLog {
   const { store, accountName, clock, sink, metrics, fence } = deps;
   let running: Running | undefined;
+  let isOver = false;
   /** The instant of the oldest entry that waits, or since when it is not known whether one does. */
   let waitingSince: number | undefined;
 
-  async function write(entries: readonly StreamedEntry[], { cursor }: Running, signal: AbortSignal): Promise<void> {
-    const { since = 0, storeId } = cursor.record;
-    const asked = entries.filter(({ suffix }) => !(instantOf(suffix) < since));
-    if (asked.length === 0) return;
-    const lines = asked.map((entry) => `${lineOf(entry, storeId, accountName(entry.accountId))}\n`);
+  async function write(one: Running, entries: readonly StreamedEntry[], signal: AbortSignal): Promise<void> {
+    const { storeId, since = 0, sinceUpTo = 0 } = one.place;
+    const isAsked = ({ revision, suffix }: StreamedEntry): boolean =>
+      revision > sinceUpTo || !(instantOf(suffix) < since);
+    const lines = entries.filter(isAsked).map((entry) => `${lineOf(entry, storeId, accountName(entry.accountId))}\n`);
+    if (lines.length === 0) return;
     await sink.write(lines.join(''), signal);
     metrics.auditLinesWritten(lines.length);
   }
 
   async function advance(one: Running, entries: readonly StreamedEntry[]): Promise<void> {
-    const [last, key] = [entries.at(-1), KEYS.auditLog()];
-    const { record } = one.cursor;
+    const last = entries.at(-1);
     if (!last) return;
-    const at = entries.reduce((newest, { suffix }) => Math.max(newest, instantOf(suffix) || 0), record.at);
-    const next = { ...record, revision: last.revision, key: last.key, at };
-    const result = await store.commit({
-      expect: [expectUnchanged(one.cursor), ...fence],
-      write: [put(key, next)],
-      quiet: true,
-    });
+    // A clock that was ahead must not decide what is written after a restore.
+    const newest = entries.reduce((at, { suffix }) => Math.max(at, instantOf(suffix) || 0), one.place.at);
+    one.place = { ...one.place, revision: last.revision, key: last.key, at: Math.min(newest, clock.now()) };
+    try {
+      one.cursor = await noted(one);
+    } catch (error) {
+      // The lines go on: the next leader writes again what was not noted, which a later note makes up for.
+      if (!isFull(error)) throw error;
+    }
+  }
+
+  async function noted({ cursor, place }: Running): Promise<Versioned<AuditLogRecord>> {
+    const key = KEYS.auditLog();
+    const expect = [expectUnchanged(cursor), ...fence] as const;
+    const result = await store.commit({ expect, write: [put(key, place)], quiet: true });
     // Another leader writes the lines by now, or this one did and the answer was lost: the record tells.
     if (result.outcome === 'conflict') throw new Error('the lines of the audit are written by another leader');
-    one.cursor = justCommitted(key, next, result);
+    return justCommitted(key, place, result);
   }
 
   function end(): void {
@@ -102,55 +113,68 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
     running = undefined;
   }
 
+  /** @throws Error of the sink, and then all goes on with the same entries */
+  async function writeLeft(one: Running, signal: AbortSignal): Promise<void> {
+    while (one.left.length > 0) {
+      const some = one.left.slice(0, LINES_AT_ONCE);
+      waitingSince = Math.min(...some.map(({ suffix }) => instantOf(suffix) || clock.now()));
+      await write(one, some, signal);
+      one.left = one.left.slice(LINES_AT_ONCE);
+      await advance(one, some).catch((error: unknown) => {
+        end();
+        throw error;
+      });
+      await nextTurn();
+    }
+  }
+
   return {
     async round(signal) {
       try {
-        running ??= await begin(deps);
-        for (let entries = await running.stream.next(); entries.length > 0; entries = await running.stream.next()) {
-          for (let from = 0; from < entries.length; from += LINES_AT_ONCE) {
-            const some = entries.slice(from, from + LINES_AT_ONCE);
-            waitingSince = Math.min(...some.map(({ suffix }) => instantOf(suffix) || clock.now()));
-            await write(some, running, signal);
-            await advance(running, some);
-            await nextTurn();
-          }
-          waitingSince = undefined;
+        const one = (running ??= await begin(deps));
+        if (isOver) return end();
+        for (;;) {
+          await writeLeft(one, signal);
+          one.left = await one.stream.next();
+          if (one.left.length === 0) break;
         }
         waitingSince = undefined;
       } catch (error) {
         waitingSince ??= clock.now();
-        end();
         throw error;
       }
     },
     lagMs: () => (waitingSince === undefined ? 0 : Math.max(0, clock.now() - waitingSince)),
-    [Symbol.dispose]: end,
+    [Symbol.dispose]() {
+      isOver = true;
+      end();
+    },
   };
 }
 
-/** Goes on after the last entry that was noted, or after the last line where that is later. */
-async function begin({ store, streamAfter, sink }: AuditLogDeps): Promise<Running> {
+/** Goes on after the last entry that was noted, or after the last line where that is later and of this store. */
+async function begin({ store, streamAfter, sink, clock }: AuditLogDeps): Promise<Running> {
   const key = KEYS.auditLog();
   const entry = await store.get(key);
-  const found = replaceable(KEYS.auditLog, key, entry);
+  const cursor = replaceable(KEYS.auditLog, key, entry);
   const format = await store.get(KEYS.format());
   const storeId = (format && parseRecord(KEYS.format, format).record.storeId) ?? '';
-  const record = recordIn(storeId, found.record);
-  const line = await sink.lastLine();
-  const written = line === undefined ? undefined : placeOfLine(line, storeId);
-  const place: StreamPlace = written && isLater(written, record) ? written : record;
-  return {
-    stream: streamAfter({ revision: place.revision, key: place.key }),
-    cursor: withRecord(found, record),
-  };
+  const found = recordIn(storeId, cursor.record);
+  // The revision of the store alone is wanted.
+  const { revision } = await store.list({ prefix: HEAD_KEY, limit: 1, keysOnly: true });
+  const record =
+    found.since === undefined ? found : { sinceUpTo: revision, ...found, since: Math.min(found.since, clock.now()) };
+  const lines = await sink.lastLines();
+  const written = lines.map((line) => placeOfLine(line, storeId)).findLast((one) => one !== undefined);
+  // A file may be ahead of a store that was put back: the entry itself tells.
+  const isThere = written && (await store.get(KEYS.audit.under() + written.key))?.revision === written.revision;
+  const place = written && isThere === true && isLater(written, record) ? { ...record, ...written } : record;
+  const stream = streamAfter({ revision: place.revision, key: place.key });
+  return { stream, left: [], cursor: withRecord(cursor, record), place };
 }
 
-/**
- * The record for this store. Revisions of another one, from which this was restored, mean nothing here: everything is
- * read then, and what is older than the last line is passed over.
- */
+/** The record for this store; one of another store, from which this was restored, tells an instant alone. */
 function recordIn(storeId: string, found: AuditLogRecord | undefined): AuditLogRecord {
   if (found?.storeId === storeId) return found;
-  const begin = { storeId, revision: 0, key: '', at: 0 };
-  return found ? { ...begin, at: found.at, since: Math.max(0, found.at - SPREAD_MS) } : begin;
+  return found ? ofRestoredStore(found, storeId) : { storeId, revision: 0, key: '', at: 0 };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { StreamedEntry, StreamPlace } from '../audit/stream.ts';
+import type { StreamedEntry, StreamPlace } from '../audit/following/stream.ts';
 import { eventOf, type MusterEvent } from '../events/event.ts';
-import { ocsfOf } from '../events/ocsf.ts';
+import { ocsfOf, unreadable } from '../events/ocsf.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -23,14 +23,8 @@ export function lineOf(entry: StreamedEntry, storeId: string, accountName: strin
     [event, action] = [eventOf({ accountId, suffix, accountName }, record), record.action];
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
-    // Whoever reads the lines has to learn that it is there, and it must not hold up those after it.
-    const metadata = { uid: suffix, sequence: revision };
-    return JSON.stringify({
-      class_uid: 0,
-      message: 'This entry of the audit cannot be read.',
-      metadata,
-      unmapped: place,
-    });
+    // Readers of the lines have to learn that it is there, and it must not hold up those after it.
+    return JSON.stringify({ ...unreadable(suffix, revision), unmapped: place });
   }
   return JSON.stringify({ ...ocsfOf(event, action, revision), unmapped: { ...place, event } });
 }
@@ -45,6 +39,6 @@ export function placeOfLine(line: string, storeId: string): StreamPlace | undefi
   }
 }
 
-/** Whether a place is after another one, in the order of the store. */
+/** Tells whether a place is after another one, in the order of the store. */
 export const isLater = (one: StreamPlace, other: StreamPlace): boolean =>
   one.revision > other.revision || (one.revision === other.revision && one.key > other.key);

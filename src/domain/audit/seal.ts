@@ -5,7 +5,7 @@ import { type ChainRecord, suffixOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
-import type { Due } from './news.ts';
+import type { Due } from './following/news.ts';
 import { ownBytesOf } from './own-bytes.ts';
 
 /** How many entries of an account one call seals; they are in memory meanwhile, without their values. */

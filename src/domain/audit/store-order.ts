@@ -64,7 +64,7 @@ export async function listInOrder(
   return { entries, next: rest !== undefined && last ? last.key.slice(prefix.length) : undefined };
 }
 
-/** Which entries of an audit are read. */
+/** Says which entries of an audit are read. */
 interface Asked {
   readonly prefix: string;
   /** Keys up to this one are not read. */

@@ -2,7 +2,7 @@ import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
 import { KEYS } from '../records/keys.ts';
 import { parseRecord } from '../records/codec.ts';
-import type { Since } from './news.ts';
+import type { Since } from './following/news.ts';
 
 /** Up to which revision the entries of each account are in blocks: what is after it is to be sealed. */
 export const sealedIn =

@@ -2,6 +2,7 @@ import type { Entry } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { codesVoided } from '../apps/app-state.ts';
 import { generateTag, type RandomSource } from '../credentials/random-ids.ts';
+import { ofRestoredStore } from '../audit-log/restored-log.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
 import { KEYS, kindOfKey } from '../records/keys.ts';
 import type { Declared } from '../records/registry.ts';
@@ -84,6 +85,7 @@ const RULES: ReadonlyMap<Declared, Rule> = new Map<Declared, Rule>([
   [KEYS.purged, countPurged],
   [KEYS.chain, chainOf],
   [KEYS.audit, sealedFirst],
+  [KEYS.auditLog, fromTheBeginning],
 ]);
 
 /** Decides what the restore does with an entry, and counts it. @throws BadRecord */
@@ -106,6 +108,12 @@ function sealedFirst({ key, value, revision }: Entry, _rules: RestoreRules, { se
 }
 
 const now = (value: string): Placement => ({ value, when: 'now' });
+
+/** Revisions of the backup mean nothing here: the lines go on by the instants of the entries. */
+function fromTheBeginning(entry: Entry): Placement {
+  const { record } = parseRecord(KEYS.auditLog, entry);
+  return now(JSON.stringify(ofRestoredStore(record, record.storeId)));
+}
 
 function withoutCodes(entry: Entry, counters: Counters): Placement {
   const { record } = parseRecord(KEYS.app, entry);
@@ -132,7 +140,7 @@ function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Cou
   return now(JSON.stringify({ ...record, revision, tag: generateTag(random) }));
 }
 
-/** What was told of a revision was told of the one that takes its place: it is not told again. */
+/** All that was told of a revision was told of the one that takes its place: it is not told again. */
 function toldOfRenumbered(entry: Entry): Placement {
   const { record } = parseRecord(KEYS.told, entry);
   const told = (['completed', 'failed', 'stuck'] as const).flatMap((of) => {

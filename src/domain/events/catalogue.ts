@@ -6,7 +6,7 @@ import type { EventField } from './fields.ts';
  * says and which data it has stands here, and docs/EVENTS.md is made from it.
  */
 
-/** What the Open Cybersecurity Schema Framework calls it: class and activity, and whether it is a failure. */
+/** Its class and activity in the Open Cybersecurity Schema Framework, and whether it is a failure. */
 export interface Ocsf {
   readonly class: 'entity' | 'account' | 'authentication' | 'access' | 'api' | 'detection';
   readonly activity: number;
@@ -14,7 +14,7 @@ export interface Ocsf {
 }
 
 export interface EventType {
-  /** What happened, as a sentence. */
+  /** Says as a sentence what happened. */
   readonly says: string;
   readonly fields: readonly EventField[];
   readonly ocsf: Ocsf;

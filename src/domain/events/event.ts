@@ -16,7 +16,7 @@ export interface MusterEvent {
     /** The account; absent for what concerns no single one. */
     readonly account?: Named;
     readonly actor: Named;
-    /** What it was done to, such as `app:ID`; absent where it was nothing of these. */
+    /** The target, such as `app:ID`; absent where it was nothing of these. */
     readonly target?: Named;
     readonly requestId: string;
     /** The fields of the type. */

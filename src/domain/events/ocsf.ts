@@ -1,5 +1,5 @@
 import { VERSION } from '../../version.ts';
-import { tokenOfActor, userOfActor } from '../records/audit-records.ts';
+import { instantOf, tokenOfActor, userOfActor } from '../records/audit-records.ts';
 import { EVENT_TYPES, type EventType, type Ocsf } from './catalogue.ts';
 import type { MusterEvent } from './event.ts';
 
@@ -28,6 +28,20 @@ const UNKNOWN: EventType = {
 const [INFORMATIONAL, MEDIUM, CRITICAL] = [1, 3, 5] as const;
 const [SUCCESS, FAILURE] = [1, 2] as const;
 
+const product = { name: 'Muster', vendor_name: 'Muster', version: VERSION };
+
+/** The event for an entry that cannot be read: the base class of the framework. @param suffix has the instant */
+export const unreadable = (suffix: string, sequence: number): Readonly<Record<string, unknown>> => ({
+  class_uid: 0,
+  category_uid: 0,
+  activity_id: OTHER_ACTIVITY,
+  type_uid: OTHER_ACTIVITY,
+  severity_id: MEDIUM,
+  time: instantOf(suffix) || 0,
+  message: 'This entry of the audit cannot be read.',
+  metadata: { version: OCSF_VERSION, product, uid: suffix, sequence },
+});
+
 /** An object of the framework that names somebody or something. */
 const named = ({ id, name }: MusterEvent['data']['actor']) => ({ uid: id, ...(name !== undefined && { name }) });
 
@@ -51,7 +65,7 @@ export function ocsfOf(event: MusterEvent, action: string, sequence: number): Re
     message: says,
     metadata: {
       version: OCSF_VERSION,
-      product: { name: 'Muster', vendor_name: 'Muster', version: VERSION },
+      product,
       event_code: event.type,
       uid: event.data.id,
       correlation_uid: event.data.requestId,
@@ -74,20 +88,24 @@ function actorOf({ data: { actor } }: MusterEvent) {
 function attributesOf(of: Ocsf['class'], { data }: MusterEvent, says: string): object {
   const { actor, target = actor, details } = data;
   const about = named(target);
+  const [client] = String(details['clients'] ?? details['client'] ?? '').split(' ');
+  const from = { ...(client && { src_endpoint: { ip: client } }) };
   switch (of) {
     case 'entity':
       return { entity: { ...about, type: kindOf(target.id) } };
     case 'account':
       return { user: about };
     case 'authentication':
-      return { user: about, service: { name: 'Muster' } };
+      // Secrets that were refused are of nobody who is known.
+      return { user: isPerson(target.id) ? about : { name: 'unknown' }, service: { name: 'Muster' }, ...from };
     case 'access':
       return { user: about, privileges: typeof details['role'] === 'string' ? [details['role']] : [] };
     case 'api':
-      return { api: { operation: says }, src_endpoint: { name: String(details['clients'] ?? '') } };
+      return { api: { operation: says }, ...from };
     case 'detection':
       return { finding_info: { uid: data.id, title: says }, resources: [{ ...about, type: kindOf(target.id) }] };
   }
 }
 
+const isPerson = (id: string): boolean => userOfActor(id) !== undefined;
 const kindOf = (id: string): string => id.split(':', 1)[0] ?? id;

@@ -58,7 +58,7 @@ export function restrictedTo(record: ApiKeyRecord, restriction: Restriction): Ap
 export const isExpiredKey = ({ expiring }: ApiKeyRecord, now: number): boolean =>
   expiring !== undefined && now >= expiring.expiresAt;
 
-/** Whether a key is valid, and expires so soon that its owners are warned. */
+/** Tells whether a key is valid, and expires so soon that its owners are warned. */
 export const expiresSoon = (record: ApiKeyRecord, now: number): boolean =>
   record.expiring !== undefined &&
   !isExpiredKey(record, now) &&

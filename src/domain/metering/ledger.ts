@@ -34,7 +34,7 @@ export interface LedgerDeps {
 }
 
 /**
- * How many ledger records one commit creates at most, with an entry of the audit for each: the commits of others wait
+ * The ledger records that one commit creates at most, with an entry of the audit for each: the commits of others wait
  * for it.
  */
 export const LEDGER_ENTRIES_PER_COMMIT = 20;

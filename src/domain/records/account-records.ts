@@ -114,7 +114,7 @@ export const accountRecords = {
     holds: 'when the API keys of an account were last used, and their calls by day; quiet',
   }),
   /**
-   * What was so of an account when the leader last told of it. It never has more apps or keys than the account, so it
+   * The state of an account when the leader last told of it. It never has more apps or keys than the account, so it
    * has some 26 KB at most. An account without one has had nothing to tell.
    */
   told: record('told/<accountId>', {
@@ -133,7 +133,7 @@ export const accountRecords = {
       nearQuota: z.literal(true).optional(),
       /** The account is disabled: nothing of it is told. */
       disabled: z.literal(true).optional(),
-      /** When it was seen enabled again: until three polls later its daemons have old contacts, and are not silent. */
+      /** The instant at which it was seen enabled again: until three polls later its daemons have old contacts, and are not silent. */
       enabledAt: instant.optional(),
     }),
     writeClass: 'upkeep',

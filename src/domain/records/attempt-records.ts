@@ -20,7 +20,7 @@ export const roleRefusalsOf = (caller = ''): string => ROLES + caller;
 export const callerRefused = (of: string): string | undefined =>
   of.startsWith(ROLES) ? of.slice(ROLES.length) : undefined;
 
-/** What an account meets at its limits, by the action that tells of it: no place for an app (A10), and 429 (H13). */
+/** The limits that an account meets, by the action that tells of it: no place for an app (A10), and 429 (H13). */
 export type AtLimit = 'limit.reached' | 'rate.limited';
 const AT_LIMIT = /^(limit\.reached|rate\.limited):(.*)$/;
 /** Under what it is counted. */

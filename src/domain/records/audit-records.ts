@@ -94,6 +94,8 @@ export const auditRecords = {
       at: instant,
       /** In a store that was restored, entries before this instant are not written again. */
       since: instant.optional(),
+      /** Those are the entries up to this revision; absent until a leader has begun on the restored store. */
+      sinceUpTo: z.int().min(0).optional(),
     }),
     writeClass: 'upkeep',
     backup: 'kept',

@@ -15,7 +15,7 @@ export interface CriticalEvents {
   readonly rule: string;
 }
 
-/** Whether the audit tells of critical events now, and what the index keeps of that. */
+/** Tells whether the audit tells of critical events now, and what the index keeps of that. */
 interface Telling {
   readonly critical: NonNullable<ReviewIndex['critical']>;
   /** The events that the entry counts; undefined where it is left to a later one. */

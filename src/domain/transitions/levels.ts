@@ -10,7 +10,7 @@ import { isNearQuota, quotaBytesOf, storedBytesOf } from '../quota/account-quota
 import type { MutationAction } from '../mutation/actions.ts';
 
 /*
- * What is true of an account (these apps are silent, this revision is applied everywhere) against what was told of it.
+ * Compares what is true of an account (these apps are silent, this revision is applied everywhere) with what was told.
  * Each function below takes one part of the record and gives it anew, with what is to be told of the difference.
  */
 
@@ -25,14 +25,14 @@ interface Transition {
 export interface FoundAccount extends WalkedAccount {
   /** Some device has had the time to apply the revision, polls, and has not. */
   readonly isStuck: boolean;
-  /** Whether a contact that is missing is the daemon's fault, as far as this replica knows. */
+  /** Tells whether a contact that is missing is the daemon's fault, as far as this replica knows. */
   readonly judgesSilence: boolean;
-  /** Whether this round looks at codes, for which records of apps are read. */
+  /** Tells whether this round looks at codes, for which records of apps are read. */
   readonly judgesCodes: boolean;
   readonly accountQuotaMb: number;
 }
 
-/** What a commit is to write for an account. */
+/** The writes of a commit for an account. */
 export interface Difference {
   readonly record: ToldRecord;
   readonly told: readonly Transition[];
@@ -41,7 +41,7 @@ export interface Difference {
 interface Part {
   readonly record: Partial<ToldRecord>;
   readonly told: readonly Transition[];
-  /** Whether the record has changed; it has wherever there is something to tell. */
+  /** Tells whether the record has changed; it has wherever there is something to tell. */
   readonly isChanged?: boolean;
 }
 

@@ -24,7 +24,7 @@ export class StuckRollouts {
     this.#clock = clock;
   }
 
-  /** Whether a device is pending although the revision is old enough. */
+  /** Tells whether a device is pending although the revision is old enough. */
   isPending({ account, facts, rollout }: WalkedAccount): boolean {
     const at = account.otel()?.record.at;
     return rollout !== undefined && rollout.pending > 0 && at !== undefined && facts.now >= at + LIMITS.rolloutStuckMs;

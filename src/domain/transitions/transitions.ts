@@ -79,7 +79,7 @@ interface Waiting extends Difference {
   readonly before: Versioned<ToldRecord | undefined>;
 }
 
-/** What this term knows of the records. */
+/** The records, as this term knows them. */
 interface Known {
   /** By account; one that is not here has no record. */
   readonly told: Map<string, Versioned<ToldRecord | undefined>>;
@@ -120,7 +120,7 @@ export function createTransitions(deps: TransitionsDeps, fence: readonly Expecta
       ended() {
         // The records have to be read anew: what was compared may be older than they are.
         if (known !== of) return;
-        // What tells nothing comes first.
+        // Differences that tell nothing come first.
         waiting = found.toSorted((one, other) => one.told.length - other.told.length);
         if (judgesCodes) codesAt = startedAt;
       },

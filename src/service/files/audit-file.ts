@@ -21,10 +21,9 @@ export class AuditFile implements AuditSink {
     this.#path = path;
   }
 
-  async lastLine(): Promise<string | undefined> {
+  async lastLines(): Promise<readonly string[]> {
     const { text } = await this.#tail(await this.#handle());
-    const lines = text.split('\n').slice(0, -1);
-    return lines.findLast((line) => line !== '');
+    return text.split('\n').slice(0, -1);
   }
 
   async write(lines: string, signal: AbortSignal): Promise<void> {
@@ -88,18 +87,8 @@ async function placeOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Standard output, between the lines of the log. What was written there before cannot be read. */
+/** Standard output, between the lines of the log. The lines of before cannot be read there. */
 export const auditOutput = (output: Pick<LogOutput, 'append'>): AuditSink => ({
-  lastLine: async () => undefined,
-  async write(lines, signal) {
-    signal.throwIfAborted();
-    const { promise: over, reject } = Promise.withResolvers<never>();
-    const ended = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', ended, { once: true });
-    try {
-      await Promise.race([output.append(lines), over]);
-    } finally {
-      signal.removeEventListener('abort', ended);
-    }
-  },
+  lastLines: async () => [],
+  write: async (lines, signal) => await output.append(lines, signal),
 });

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { createAuditLog, type AuditLog, type AuditSink } from '../../../src/domain/audit-log/audit-log.ts';
-import { createAuditNews } from '../../../src/domain/audit/news.ts';
-import { createAuditStream, type AuditStream, type StreamPlace } from '../../../src/domain/audit/stream.ts';
+import { newCounters, placementOf } from '../../../src/domain/backup/restore-rules.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { createAuditNews } from '../../../src/domain/audit/following/news.ts';
+import { createAuditStream, type AuditStream, type StreamPlace } from '../../../src/domain/audit/following/stream.ts';
 import { auditKey } from '../../../src/domain/records/audit-records.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -10,6 +12,7 @@ import { ACCOUNT, OTHER_ACCOUNT, tamper, writeEntries, writeEntry } from '../../
 import { entriesOf } from '../../support/service/accounts.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -28,8 +31,8 @@ class Lines implements AuditSink {
     this.#isFile = isFile;
   }
 
-  async lastLine(): Promise<string | undefined> {
-    return this.#isFile ? this.lines.at(-1) : undefined;
+  async lastLines(): Promise<readonly string[]> {
+    return this.#isFile ? this.lines : [];
   }
 
   async write(text: string): Promise<void> {
@@ -228,6 +231,124 @@ onEachStore('the audit as lines', (stores) => {
     const later = await writeEntry(store, clock.now());
     await next.until(3);
     expect(sink.entries).toEqual([newer, beside, later].map((key) => key.slice(PREFIX.length)));
+  });
+
+  test('goes on after a restore under the same id, whatever the revisions are there', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const noted = { storeId: 'same', revision: 1_000_000, key: `${ACCOUNT}/z`, at: clock.now() };
+    const entry = { key: KEYS.auditLog(), value: JSON.stringify(noted), revision: 7 };
+    const rules = { random: systemRandom(), keepCodes: false, opens: () => true };
+    const placed = placementOf(entry, rules, newCounters());
+    if (!(typeof placed === 'object' && 'value' in placed)) expect.unreachable('the record is restored');
+    await tamper(store, KEYS.auditLog(), placed.value);
+    await withStoreId(store, 'same');
+    await writeEntry(store, clock.now() - 60_000);
+    const restored = await writeEntry(store, clock.now());
+    const sink = new Lines();
+    await using leader = leaderOf(store, clock, sink);
+    await leader.until(1);
+    // A replica whose clock is behind writes it: it was not there when the restore was.
+    const later = await writeEntry(store, clock.now() - 30_000);
+    await leader.until(2);
+    expect(sink.entries).toEqual([restored, later].map((key) => key.slice(PREFIX.length)));
+  });
+
+  test('passes over nothing after a restore because one clock was ahead', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const at = clock.now() + 365 * 86_400_000;
+    await tamper(store, KEYS.auditLog(), JSON.stringify({ storeId: 'before', revision: 9, key: 'x', at }));
+    await withStoreId(store, 'restored');
+    await writeEntry(store, clock.now());
+    const sink = new Lines();
+    await using leader = leaderOf(store, clock, sink);
+    await leader.until(1);
+    expect(sink.lines).toHaveLength(1);
+  });
+
+  test('does not believe a line of a file that is ahead of the store', async () => {
+    await using store = await stores.open();
+    await withStoreId(store, 'one');
+    const clock = new FakeClock();
+    const sink = new Lines(true);
+    const ahead = { metadata: { sequence: 1_000_000 }, unmapped: { store: 'one', entry: `${ACCOUNT}/z` } };
+    sink.lines.push(JSON.stringify(ahead));
+    await writeEntry(store, clock.now());
+    await using leader = leaderOf(store, clock, sink);
+    await leader.until(2);
+    expect(sink.entries.slice(1)).toEqual(await inStoreOrder(store));
+  });
+
+  test('writes each line once where the store is too full to note how far it came', async () => {
+    await using opened = await stores.open();
+    await withStoreId(opened, 'one');
+    const clock = new FakeClock();
+    const store = wrappedStore(opened, {
+      async commit(change) {
+        if (change.write.some((one) => 'put' in one && one.put === KEYS.auditLog())) {
+          throw new StoreUnavailable('full', 'The store is full.');
+        }
+        return await opened.commit(change);
+      },
+    });
+    await writeEntries(
+      opened,
+      Array.from({ length: 600 }, (_, n) => clock.now() + n),
+    );
+    const sink = new Lines();
+    await using leader = leaderOf(store, clock, sink);
+    await leader.until(600);
+    await leader.round();
+    expect(sink.entries).toEqual(await inStoreOrder(opened));
+  });
+
+  test('lists nothing anew while its place takes no lines', async () => {
+    await using opened = await stores.open();
+    await withStoreId(opened, 'one');
+    const clock = new FakeClock();
+    let lists = 0;
+    const store = wrappedStore(opened, {
+      async list(request) {
+        lists += 1;
+        return await opened.list(request);
+      },
+    });
+    const sink = new Lines();
+    await using leader = leaderOf(store, clock, sink);
+    await writeEntry(opened, clock.now());
+    await leader.until(1);
+    sink.fails = true;
+    await writeEntry(opened, clock.now());
+    const failed = (): Promise<boolean> =>
+      leader.round().then(
+        () => false,
+        () => true,
+      );
+    await until(failed);
+    const before = lists;
+    for (let n = 0; n < 10; n += 1) expect(await failed()).toBe(true);
+    expect(lists).toBe(before);
+  });
+
+  test('leaves no watch behind where its term ends while it begins', async () => {
+    await using opened = await stores.open();
+    await withStoreId(opened, 'one');
+    const clock = new FakeClock();
+    const gate = Promise.withResolvers<void>();
+    const watched = faultyStore(opened);
+    const store = wrappedStore(watched, {
+      async get(key) {
+        if (key === KEYS.auditLog()) await gate.promise;
+        return await watched.get(key);
+      },
+    });
+    const leader = leaderOf(store, clock, new Lines());
+    const round = leader.round();
+    await leader[Symbol.asyncDispose]();
+    gate.resolve();
+    await round;
+    expect(watched.watching).toBe(0);
   });
 
   test('an entry that cannot be read is told, and holds up none', async () => {

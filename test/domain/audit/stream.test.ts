@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listInOrder } from '../../../src/domain/audit/store-order.ts';
-import { createAuditNews } from '../../../src/domain/audit/news.ts';
-import { createAuditStream, type AuditStream, type StreamedEntry } from '../../../src/domain/audit/stream.ts';
+import { createAuditNews } from '../../../src/domain/audit/following/news.ts';
+import { createAuditStream, type AuditStream, type StreamedEntry } from '../../../src/domain/audit/following/stream.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
@@ -10,6 +10,7 @@ import { entriesOf } from '../../support/service/accounts.ts';
 import { DuringReads } from '../../support/store/during-reads.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore, onEachStoreAlone } from '../../support/store/stores.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -120,6 +121,32 @@ onEachStore('the stream of all audits', (stores) => {
     }
     using stream = streamOf(store, clock);
     expect(keysOf(await readAll(stream, 40 * 48))).toEqual(await inStoreOrder(store));
+  });
+
+  test('reads an account again only where a portion may have something of it', async () => {
+    await using opened = await stores.open();
+    const clock = new FakeClock();
+    const detail = { much: 'x'.repeat(40_000) };
+    const accounts = Array.from({ length: 60 }, (_, n) => `a${String(n).padStart(15, '0')}`);
+    // Each account has its entries in a stretch of its own: 24 MB, six portions.
+    for (const accountId of accounts) {
+      await writeAll(
+        opened,
+        Array.from({ length: 10 }, () => entryAt(clock.now(), accountId, { detail })),
+      );
+    }
+    let reads = 0;
+    const store = wrappedStore(opened, {
+      async list(request) {
+        if (request.keysOnly !== true) reads += 1;
+        return await opened.list(request);
+      },
+    });
+    using stream = streamOf(store, clock);
+    const read = await readAll(stream, 600);
+    expect(keysOf(read)).toEqual(await inStoreOrder(opened));
+    // All once, and then those of the portion, with those that are under way when it is full.
+    expect(reads).toBeLessThan(60 + 60 + 6 * 20);
   });
 
   test.each([1, 2, 3, 4, 5])('loses nothing where read number %i fails', async (failing) => {

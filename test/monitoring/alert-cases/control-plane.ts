@@ -259,6 +259,14 @@ export const CONTROL_PLANE_CASES: AlertCases = {
         series: gauge('muster_audit_log_lag_seconds', '0 400x4 0x20', 'instance="a"'),
         at: '12m',
       },
+      {
+        why: 'while old entries are being written',
+        series: {
+          ...gauge('muster_audit_log_lag_seconds', '90000x20', 'instance="a"'),
+          ...gauge('muster_audit_log_lines_total', '0+1000x20', 'instance="a"'),
+        },
+        at: '12m',
+      },
     ],
   },
   MusterRefusedUsersHoldKeys: {

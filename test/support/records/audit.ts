@@ -2,7 +2,7 @@ import { auditSealReconciler } from '../../../src/controller/audit.ts';
 import type { Term } from '../../../src/controller/leader.ts';
 import type { Reconciler } from '../../../src/controller/loop.ts';
 import { sealAccount } from '../../../src/domain/audit/seal.ts';
-import { createAuditNews } from '../../../src/domain/audit/news.ts';
+import { createAuditNews } from '../../../src/domain/audit/following/news.ts';
 import { sealedIn } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';

@@ -49,11 +49,12 @@ const APPENDING = `
   const log = createLog('info', output, { sampling: { clock: { monotonic: () => performance.now() }, linesPerSecond: Infinity } });
   // A service goes on while lines wait.
   const running = setInterval(() => undefined, 1000);
+  const { signal } = new AbortController();
   let written = 0;
   for (let line = 0; line < 300; line += 1) {
     log.info({ line }, 'a line');
     // Longer than a pipe takes at once.
-    const appended = output.append(JSON.stringify({ audit: line, text: 'y'.repeat(100_000) }) + '\\n');
+    const appended = output.append(JSON.stringify({ audit: line, text: 'y'.repeat(100_000) }) + '\\n', signal);
     log.info({ line }, 'another line');
     await appended;
     written += 1;

@@ -1,9 +1,9 @@
-import { pagesOf } from '../../store/pages.ts';
-import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../../store/port.ts';
-import { openWatch, type OpenWatch } from '../../store/watch-handle.ts';
-import type { Clock } from '../../time/clock.ts';
-import { HOUR_MS } from '../../time/utc-days.ts';
-import { KEYS } from '../records/keys.ts';
+import { pagesOf } from '../../../store/pages.ts';
+import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../../../store/port.ts';
+import { openWatch, type OpenWatch } from '../../../store/watch-handle.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { HOUR_MS } from '../../../time/utc-days.ts';
+import { KEYS } from '../../records/keys.ts';
 
 /** The watch is opened anew this often, in case it is silent without having ended. */
 const REOPEN_EVERY_MS = HOUR_MS;
