@@ -166,7 +166,10 @@ function freshAnchor(anchor: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** The address to which a link of the document leads; undefined where nothing is served. @throws Error as `helpPages` */
+/**
+ * The address to which a link of the document leads; undefined where nothing is served.
+ * @throws Error as `helpPages`
+ */
 function targetOf(href: string, from: Document, documents: ReadonlyMap<string, Document>): string | undefined {
   if (/^https?:\/\//.test(href)) return href;
   // An address of e-mail in a sentence is an example, and nobody's.

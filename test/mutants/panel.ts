@@ -199,7 +199,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'the audit is listed by instants',
-    file: 'src/domain/audit/store-order.ts',
+    file: 'src/domain/audit/following/store-order.ts',
     search: 'a.revision - b.revision || (a.key',
     replacement: '(a.key',
     rule: 'GET …/audit: in the order in which entries were committed.',
@@ -215,9 +215,9 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'who follows an audit misses what is committed late',
-    file: 'src/domain/audit/store-order.ts',
-    search: 'let from = place && prefix + placeAt(place.instant - SPREAD_MS);',
-    replacement: 'let from = place && prefix + place.suffix;',
+    file: 'src/domain/audit/following/store-order.ts',
+    search: 'const from = place && prefix + placeAt(place.instant - SPREAD_MS);',
+    replacement: 'const from = place && prefix + place.suffix;',
     rule: 'GET …/audit: whoever goes on with `next` sees each entry that was committed after the last one.',
     caughtBy: ['test/domain/audit/order.test.ts'],
   },

@@ -1,4 +1,4 @@
-import { SPREAD_MS } from '../audit/store-order.ts';
+import { SPREAD_MS } from '../audit/following/store-order.ts';
 import type { AuditLogRecord } from '../records/audit-records.ts';
 
 /**

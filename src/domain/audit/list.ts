@@ -5,7 +5,7 @@ import { type AuditRecord, OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
-import { listInOrder } from './store-order.ts';
+import { listInOrder } from './following/store-order.ts';
 
 /** The audit of an account, entry by entry. */
 export interface AuditEntries {

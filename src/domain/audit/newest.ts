@@ -14,7 +14,7 @@ import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { targetOf } from './names.ts';
-import { compareTo, placeOf, SPREAD_MS, type Place } from './store-order.ts';
+import { compareTo, placeOf, SPREAD_MS, type Place } from './following/store-order.ts';
 
 /** Which entries of an audit are asked for. Instants are milliseconds since 1970. */
 export interface AuditQuestion {

@@ -133,7 +133,10 @@ export const accountRecords = {
       nearQuota: z.literal(true).optional(),
       /** The account is disabled: nothing of it is told. */
       disabled: z.literal(true).optional(),
-      /** The instant at which it was seen enabled again: until three polls later its daemons have old contacts, and are not silent. */
+      /**
+       * The instant at which it was seen enabled again: until three polls later its daemons have old contacts, and are
+       * not silent.
+       */
       enabledAt: instant.optional(),
     }),
     writeClass: 'upkeep',

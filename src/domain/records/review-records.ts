@@ -37,8 +37,8 @@ export const reviewRecords = {
       entries: z.array(z.tuple([z.string(), z.int().min(0)])),
       dropped: z.int().min(0),
       /**
-       * Counts what the audit tells of critical events: so many entries in this hour (since 1970), and so many events that the
-       * next entry counts as well. Absent before the first one.
+       * Counts what the audit tells of critical events: so many entries in this hour (since 1970), and so many events
+       * that the next entry counts as well. Absent before the first one.
        */
       critical: z.looseObject({ hour: z.int(), told: z.int().min(0), more: z.int().min(0) }).optional(),
     }),

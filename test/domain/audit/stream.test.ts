@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listInOrder } from '../../../src/domain/audit/store-order.ts';
+import { listInOrder } from '../../../src/domain/audit/following/store-order.ts';
 import { createAuditNews } from '../../../src/domain/audit/following/news.ts';
 import { createAuditStream, type AuditStream, type StreamedEntry } from '../../../src/domain/audit/following/stream.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';

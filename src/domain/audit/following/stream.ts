@@ -3,7 +3,7 @@ import type { Entry, Store } from '../../../store/port.ts';
 import { LIMITS } from '../../limits.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { AuditNews, Due } from './news.ts';
-import { byStoreOrder, firstInOrder } from '../store-order.ts';
+import { byStoreOrder, firstInOrder } from './store-order.ts';
 
 /** A place in the order of the store: an entry of some audit, or where it was. */
 export interface StreamPlace {

@@ -1,5 +1,5 @@
-import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
-import { instantOf, placeAt } from '../records/audit-records.ts';
+import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../store/port.ts';
+import { instantOf, placeAt } from '../../records/audit-records.ts';
 
 /*
  * Lists of an audit follow the store's order: the revision, and within one the key. Keys begin with the instant at
