@@ -73,6 +73,7 @@ describeWithHelm('the product', () => {
       trustedProxies: ['10.0.0.0/8'],
       egressProxy: 'http://proxy.example:3128',
       egressAllow: ['10.20.0.0/16', 'fd12::/16'],
+      auditLog: 'stdout',
       apiIdleSeconds: 70,
       deviceIdleSeconds: 140,
       opsIdleSeconds: 70,

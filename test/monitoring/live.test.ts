@@ -180,7 +180,9 @@ async function twoReplicas(
   opened: AsyncDisposableStack,
 ): Promise<{ readonly leader: Muster; readonly all: readonly Muster[] }> {
   const place = backend.place();
-  const env = { ...place.env, ...SMALL_QUOTA };
+  const folder = mkdtempSync(join(tmpdir(), 'muster-audit-'));
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { ...place.env, ...SMALL_QUOTA, MUSTER_AUDIT_LOG: join(folder, 'audit.jsonl') };
   const leader = opened.use(await Muster.start({ ...place, clock, env }));
   const other = opened.use(await Muster.start({ ...place, clock, env: { ...env, MUSTER_RATE_WINDOW: 'shared' } }));
   return { leader, all: [leader, other] };
