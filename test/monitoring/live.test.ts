@@ -61,7 +61,7 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
   beforeAll(async () => {
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const sqlite = new FakeClock(midnight - 10_000);
-    const single = opened.use(await Muster.start({ clock: sqlite, env: SMALL_QUOTA }));
+    const single = opened.use(await Muster.start({ clock: sqlite, env: { ...SMALL_QUOTA, ...withAuditLog(opened) } }));
     replicas.push(single);
     traffic.push(await LightTraffic.start(single, sqlite));
     const targets: Record<string, string[]> = { 'muster-sqlite': [addressOf(single)] };
@@ -174,15 +174,19 @@ async function scraped(prometheus: Prometheus): Promise<void> {
   await until(async () => (await oldest()) > since + 1);
 }
 
+function withAuditLog(opened: AsyncDisposableStack): { readonly MUSTER_AUDIT_LOG: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-audit-'));
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  return { MUSTER_AUDIT_LOG: join(folder, 'audit.jsonl') };
+}
+
 async function twoReplicas(
   backend: Backend,
   clock: FakeClock,
   opened: AsyncDisposableStack,
 ): Promise<{ readonly leader: Muster; readonly all: readonly Muster[] }> {
   const place = backend.place();
-  const folder = mkdtempSync(join(tmpdir(), 'muster-audit-'));
-  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const env = { ...place.env, ...SMALL_QUOTA, MUSTER_AUDIT_LOG: join(folder, 'audit.jsonl') };
+  const env = { ...place.env, ...SMALL_QUOTA, ...withAuditLog(opened) };
   const leader = opened.use(await Muster.start({ ...place, clock, env }));
   const other = opened.use(await Muster.start({ ...place, clock, env: { ...env, MUSTER_RATE_WINDOW: 'shared' } }));
   return { leader, all: [leader, other] };

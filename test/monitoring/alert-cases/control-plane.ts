@@ -249,14 +249,20 @@ export const CONTROL_PLANE_CASES: AlertCases = {
   MusterAuditLogBehind: {
     fires: {
       why: 'on the leader, where nobody reads',
-      series: gauge('muster_audit_log_lag_seconds', '0x3 400x20', 'instance="a"'),
+      series: {
+        ...gauge('muster_audit_log_lag_seconds', '0x3 400x20', 'instance="a"'),
+        ...gauge('muster_audit_log_lines_total', '7x30', 'instance="a"'),
+      },
       at: '12m',
     },
     labels: JOB,
     quiet: [
       {
         why: 'where the lines were written within five minutes',
-        series: gauge('muster_audit_log_lag_seconds', '0 400x4 0x20', 'instance="a"'),
+        series: {
+          ...gauge('muster_audit_log_lag_seconds', '0 400x4 0x20', 'instance="a"'),
+          ...gauge('muster_audit_log_lines_total', '7x30', 'instance="a"'),
+        },
         at: '12m',
       },
       {

@@ -114,7 +114,10 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '12m',
     gauge('muster_file_unusable', '1x10 0x30', 'file="MUSTER_OPERATOR_TOKEN_FILE"'),
   ),
-  MusterAuditLogBehind: minutes('12m', '20m', gauge('muster_audit_log_lag_seconds', '0x3 400x10 0x20')),
+  MusterAuditLogBehind: minutes('12m', '20m', {
+    ...gauge('muster_audit_log_lag_seconds', '0x3 400x10 0x20'),
+    ...gauge('muster_audit_log_lines_total', '7x40'),
+  }),
   MusterRefusedUsersHoldKeys: minutes('65m', '80m', gauge('muster_users_refused_with_keys', '2x70 0x30')),
 
   MusterStoreDown: minutes('8m', '12m', gauge('muster_watch_cache_ready', '0x10 1x30')),
