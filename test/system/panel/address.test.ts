@@ -200,7 +200,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await using known = await operatorVisit(browser, muster, login);
     const visitor = known.page;
     await signOut(visitor);
-    expect(await visitor.locator('main').innerText()).toContain('You are signed out.');
+    await expect.poll(() => visitor.locator('main').innerText()).toContain('You are signed out.');
     const path = `/accounts/${account.accountId}/apps?q=edge-01`;
     await visitor.goto(atPanel(muster, `http://panel${path}`));
     await expect.poll(() => visitor.url()).toMatch(/\/sign-in$/);
