@@ -4,6 +4,7 @@ import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import {
+  type AtLimit,
   type Attempts,
   callerRefused,
   limitMet,
@@ -112,7 +113,7 @@ export const TRIED_ACCOUNTS_MAX = 100;
 export const TRIED_USERS_MAX = 50;
 /** The same for callers whose role does not include what they ask for. */
 export const REFUSED_CALLERS_MAX = 50;
-/** The same for accounts at a limit, each of the two. */
+/** The same for accounts at each of the limits. */
 export const LIMITED_ACCOUNTS_MAX = 100;
 /** Keys and clients by account. */
 export const TRIED_NAMES_MAX = 5;
@@ -150,7 +151,10 @@ export class FailedAttempts {
   readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };
   readonly #signIns: Tried = { counted: new Map(), max: TRIED_USERS_MAX, kept: signInsOf() };
   readonly #roles: Tried = { counted: new Map(), max: REFUSED_CALLERS_MAX, kept: roleRefusalsOf() };
-  readonly #limits: Tried = { counted: new Map(), max: LIMITED_ACCOUNTS_MAX, kept: undefined };
+  readonly #limits: Readonly<Record<AtLimit, Tried>> = {
+    'limit.reached': { counted: new Map(), max: LIMITED_ACCOUNTS_MAX, kept: undefined },
+    'rate.limited': { counted: new Map(), max: LIMITED_ACCOUNTS_MAX, kept: undefined },
+  };
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
@@ -189,7 +193,7 @@ export class FailedAttempts {
     const attempts = this.#published(this.#secrets);
     const signIns = this.#published(this.#signIns);
     const roleRefusals = this.#published(this.#roles);
-    const atLimits = this.#published(this.#limits);
+    const atLimits = Object.values(this.#limits).flatMap((tried) => this.#published(tried));
     return {
       ...(attempts.length > 0 && { attempts }),
       ...(signIns.length > 0 && { signIns }),
@@ -199,7 +203,8 @@ export class FailedAttempts {
   }
 
   #triedOf(of: string): Tried {
-    if (limitMet(of)) return this.#limits;
+    const met = limitMet(of);
+    if (met) return this.#limits[met.limit];
     if (callerRefused(of) !== undefined) return this.#roles;
     return userOfSignIns(of) === undefined ? this.#secrets : this.#signIns;
   }

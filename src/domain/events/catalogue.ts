@@ -40,6 +40,7 @@ const REFUSED_CALL: Ocsf = { class: 'api', activity: OTHER, failed: true };
 const DETECTED: Ocsf = { class: 'detection', activity: 1 };
 const OFFER = ['adoptableBy', 'namespaceUid'] as const;
 const SCOPE = ['access', 'allowedCidrs'] as const;
+const ROLE = ['userId', 'disabled', 'renamed', 'from', 'role'] as const;
 const MAPPED = ['operator', 'role', 'accounts'] as const;
 
 const BY_ACTION = {
@@ -195,37 +196,10 @@ const BY_ACTION = {
     ...MAPPED,
   ),
   'identity.unlinked': type('A user unlinked the identities at the provider.', account(OTHER), 'userId', 'client'),
-  'operator.added': type('A user became an operator.', GIVEN, 'userId', 'disabled', 'renamed', 'from', 'role'),
-  'operator.removed': type(
-    'A user is no operator any more.',
-    TAKEN,
-    'userId',
-    'disabled',
-    'renamed',
-    'from',
-    'role',
-    'keptKeys',
-  ),
-  'role.given': type(
-    'A user got a role on the installation.',
-    GIVEN,
-    'userId',
-    'disabled',
-    'renamed',
-    'from',
-    'role',
-    'keptKeys',
-  ),
-  'role.taken': type(
-    'A user lost a role on the installation.',
-    TAKEN,
-    'userId',
-    'disabled',
-    'renamed',
-    'from',
-    'role',
-    'keptKeys',
-  ),
+  'operator.added': type('A user became an operator.', GIVEN, ...ROLE),
+  'operator.removed': type('A user is no operator any more.', TAKEN, ...ROLE, 'keptKeys'),
+  'role.given': type('A user got a role on the installation.', GIVEN, ...ROLE, 'keptKeys'),
+  'role.taken': type('A user lost a role on the installation.', TAKEN, ...ROLE, 'keptKeys'),
   'member.added': type('A user became a member.', GIVEN, 'userId', 'role', 'newUser', 'linkId'),
   'member.changed': type('A member got another role.', GIVEN, 'userId', 'from', 'role', 'keptKeys'),
   'member.removed': type('A membership ended.', TAKEN, 'userId', 'from', 'role', 'keptKeys'),

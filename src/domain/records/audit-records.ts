@@ -134,6 +134,11 @@ export type AuditLogRecord = RecordOf<typeof auditRecords.auditLog>;
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */
 export const suffixOf = (accountId: string, key: string): string =>
   key.slice(auditRecords.audit.under(accountId).length);
+/** The account of an audit entry, and the last part of its key. */
+export function partsOfAuditKey(key: string): { readonly accountId: string; readonly suffix: string } {
+  const [accountId = '', suffix = ''] = key.slice(auditRecords.audit.under().length).split('/');
+  return { accountId, suffix };
+}
 /** The key of an audit entry, by the last part of it. */
 export const auditKey = (accountId: string, suffix: string): string =>
   `${auditRecords.audit.under(accountId)}${suffix}`;

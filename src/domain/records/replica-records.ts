@@ -76,7 +76,7 @@ export const replicaRecords = {
       signIns: publishedAttemptsSchema.optional(),
       /** Refusals by role by caller, likewise. */
       roleRefusals: publishedAttemptsSchema.optional(),
-      /** What accounts met at their limits, likewise. */
+      /** Refusals of accounts at their limits, likewise. */
       atLimits: publishedAttemptsSchema.optional(),
     }),
     writeClass: 'vital',

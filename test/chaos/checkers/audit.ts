@@ -3,6 +3,7 @@ import type { Written } from '../cluster/follower.ts';
 import { isOk, isWrite, type Call } from '../judgement/history.ts';
 import { placeOf, type StoredAudit } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Outcome, type Violation } from './checker.ts';
+import { TOLD_BY_LEADER } from '../../support/records/told-by-itself.ts';
 
 /** Each leaves one entry: the others may find that all is as it was asked to be. */
 const ALWAYS: ReadonlySet<Call['kind']> = new Set([
@@ -29,19 +30,8 @@ const ENDING: ReadonlySet<Call['kind']> = new Set(['person.disable', 'role.take'
 const REFUSED: ReadonlySet<string> = new Set([
   'enrollment.refused',
   'key.refused',
-  'limit.reached',
-  'rate.limited',
-  'app.silent',
-  'app.back',
-  'code.expiring',
-  'key.expiring',
-  'key.expired',
-  'rollout.completed',
-  'rollout.failed',
-  'rollout.stuck',
-  'night.metered',
   'detection.critical',
-  'quota.near',
+  ...TOLD_BY_LEADER,
 ]);
 
 /** Each tells of a record that is none of the account's: an access token is its person's, and may end with others. */

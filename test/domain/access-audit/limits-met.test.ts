@@ -21,6 +21,17 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 const CLIENT = '192.0.2.1';
 const LIMITS_MET = ['limit.reached', 'rate.limited'] as const;
 
+test('accounts at one limit push out none that is at the other one', () => {
+  const attempts = new FailedAttempts(new FakeClock());
+  attempts.failed({ of: atLimitOf('limit.reached', 'a'), client: CLIENT });
+  for (let n = 0; n <= LIMITED_ACCOUNTS_MAX; n += 1) {
+    attempts.failed({ of: atLimitOf('rate.limited', `a${n}`), client: CLIENT });
+  }
+  const of = attempts.published().atLimits?.map((one) => one.of) ?? [];
+  expect(of).toContain(atLimitOf('limit.reached', 'a'));
+  expect(of).toHaveLength(LIMITED_ACCOUNTS_MAX + 1);
+});
+
 test('each limit of an account is counted for itself, apart from failed secrets', () => {
   const attempts = new FailedAttempts(new FakeClock());
   for (const limit of LIMITS_MET) {

@@ -1,5 +1,6 @@
 import type { Entry } from '../../../src/store/port.ts';
 import type { Answer } from '../service/muster.ts';
+import { TOLD_BY_LEADER } from '../records/told-by-itself.ts';
 
 /*
  * Answers and records as text that two scenes share: ids and hashes that the test knows have names, those that the
@@ -57,20 +58,11 @@ export function spelledRecord(names: Names, key: string, value: string): string 
  * Entries that tell of a refused secret: they are written after the answer, at most one in an hour, and one that meets
  * another commit is given up. Others tell what became so: the leader looks once a minute.
  */
-const BEST_EFFORT = new Set([
+const BEST_EFFORT: ReadonlySet<string> = new Set([
   'enrollment.refused',
   'key.refused',
   'sign-in.refused',
-  'limit.reached',
-  'rate.limited',
-  'app.silent',
-  'app.back',
-  'key.expiring',
-  'key.expired',
-  'rollout.completed',
-  'rollout.failed',
-  'rollout.stuck',
-  'night.metered',
+  ...TOLD_BY_LEADER,
 ]);
 
 /** The entries of an audit in the order of their revisions; those of one revision are a group. */

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { Store } from '../../../src/store/port.ts';
+import { TOLD_BY_LEADER } from '../records/told-by-itself.ts';
 
 /** Records that requests of the operator API and of the panel write, and no loop of an idle service. */
 const OF_REQUESTS =
@@ -11,18 +12,7 @@ const OF_THE_LEADER: ReadonlySet<unknown> = new Set([
   'token.refused',
   'sign-in.refused',
   'role.refused',
-  'limit.reached',
-  'rate.limited',
-  'app.silent',
-  'app.back',
-  'code.expiring',
-  'key.expiring',
-  'key.expired',
-  'rollout.completed',
-  'rollout.failed',
-  'rollout.stuck',
-  'night.metered',
-  'quota.near',
+  ...TOLD_BY_LEADER,
 ]);
 
 /** The keys and revisions of what requests write, to compare them before and after requests that must write nothing. */

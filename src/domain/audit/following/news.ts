@@ -3,6 +3,7 @@ import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBat
 import { openWatch, type OpenWatch } from '../../../store/watch-handle.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { HOUR_MS } from '../../../time/utc-days.ts';
+import { auditKey, partsOfAuditKey } from '../../records/audit-records.ts';
 import { KEYS } from '../../records/keys.ts';
 
 /** The watch is opened anew this often, in case it is silent without having ended. */
@@ -33,8 +34,6 @@ export interface NewsFollower extends Disposable {
   take(): Promise<{ readonly due: readonly Due[]; readonly upTo: number }>;
   /** Makes the next `take` return an account again. */
   giveBack(due: Pick<Due, 'accountId' | 'from'>): void;
-  /** Aborts when a further entry is seen: a pause until the next `take` need not be longer. */
-  readonly wakes: AbortSignal;
 }
 
 /** Tells several followers of new entries, by one watch, which is open while there is one of them. */
@@ -58,10 +57,10 @@ export function createAuditNews(store: Store, clock: Pick<Clock, 'monotonic'>): 
   let listedAt = clock.monotonic();
 
   function onBatch({ revision, changes }: WatchBatch): void {
-    const put = changes.filter(({ value }) => value !== undefined);
-    for (const follower of followers) for (const { key } of put) follower.mark(key);
+    for (const { key, value } of changes) {
+      if (value !== undefined) for (const follower of followers) follower.mark(key);
+    }
     delivered = Math.max(delivered ?? 0, revision);
-    if (put.length > 0) for (const follower of followers) follower.wake();
   }
 
   async function open(): Promise<void> {
@@ -99,24 +98,13 @@ export function createAuditNews(store: Store, clock: Pick<Clock, 'monotonic'>): 
     #listedIn: number | undefined;
     /** The first key (its last part) of each account that may be new. */
     #first = new Map<string, string>();
-    #wakes = new AbortController();
 
     constructor(since: Since) {
       this.#since = since;
     }
 
-    get wakes(): AbortSignal {
-      return this.#wakes.signal;
-    }
-
-    wake(): void {
-      const woken = this.#wakes;
-      this.#wakes = new AbortController();
-      woken.abort();
-    }
-
     mark(key: string): void {
-      const [accountId = '', suffix = ''] = key.slice(KEYS.audit.under().length).split('/');
+      const { accountId, suffix } = partsOfAuditKey(key);
       const known = this.#first.get(accountId);
       if (known === undefined || suffix < known) this.#first.set(accountId, suffix);
     }
@@ -141,15 +129,14 @@ export function createAuditNews(store: Store, clock: Pick<Clock, 'monotonic'>): 
       const request = { prefix: KEYS.audit.under(), limit: PAGE_ENTRIES_MAX, keysOnly: true };
       for await (const { entries } of pagesOf(store, request)) {
         for (const { key, revision } of entries) {
-          const accountId = key.slice(KEYS.audit.under().length).split('/')[0] ?? '';
-          if (revision > sinceOf(accountId)) this.mark(key);
+          if (revision > sinceOf(partsOfAuditKey(key).accountId)) this.mark(key);
         }
       }
       this.#listedIn = listing;
     }
 
     giveBack({ accountId, from }: Pick<Due, 'accountId' | 'from'>): void {
-      this.mark(`${KEYS.audit.under()}${accountId}/${from}`);
+      this.mark(auditKey(accountId, from));
     }
 
     [Symbol.dispose](): void {

@@ -1,6 +1,7 @@
 import { inParallel } from '../../../concurrency/in-parallel.ts';
 import type { Entry, Store } from '../../../store/port.ts';
 import { LIMITS } from '../../limits.ts';
+import { partsOfAuditKey } from '../../records/audit-records.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { AuditNews, Due } from './news.ts';
 import { byStoreOrder, firstInOrder } from './store-order.ts';
@@ -28,8 +29,6 @@ export interface AuditStream extends Disposable {
    * @throws StoreUnavailable; nothing is lost, and a later call goes on
    */
   next(): Promise<readonly StreamedEntry[]>;
-  /** Aborts when a further entry is seen. */
-  readonly wakes: AbortSignal;
 }
 
 /** Accounts that are read at a time. */
@@ -50,9 +49,6 @@ export function createAuditStream(store: Store, news: AuditNews, after: StreamPl
   // Some entries of the revision may be after the place.
   const follower = news.follow(async () => () => place.revision - 1);
   return {
-    get wakes() {
-      return follower.wakes;
-    },
     async next() {
       const { due, upTo } = await follower.take();
       try {
@@ -116,7 +112,7 @@ class Portion {
     });
     const last = entries.at(-1);
     if (rest !== undefined) {
-      this.#leave(accountId, partsOf(rest).suffix, last?.revision ?? 0);
+      this.#leave(accountId, partsOfAuditKey(rest).suffix, last?.revision ?? 0);
       // Some entries of the last revision may be missing.
       if (last) this.#upTo = Math.min(this.#upTo, last.revision - 1);
     }
@@ -141,7 +137,7 @@ class Portion {
     for (const entry of this.#found) {
       if (this.#bytes > LIMITS.auditPortionBytesMax) this.#upTo = Math.min(this.#upTo, entry.revision);
       if (entry.revision > this.#upTo) {
-        const { accountId, suffix } = partsOf(entry.key);
+        const { accountId, suffix } = partsOfAuditKey(entry.key);
         this.#leave(accountId, suffix, entry.revision);
       } else {
         kept.push(entry);
@@ -165,13 +161,8 @@ class Portion {
   }
 }
 
-function partsOf(key: string): { readonly accountId: string; readonly suffix: string } {
-  const [accountId = '', suffix = ''] = key.slice(KEYS.audit.under().length).split('/');
-  return { accountId, suffix };
-}
-
 const streamed = (stored: Entry): StreamedEntry => ({
-  ...partsOf(stored.key),
+  ...partsOfAuditKey(stored.key),
   key: stored.key.slice(KEYS.audit.under().length),
   revision: stored.revision,
   stored,
