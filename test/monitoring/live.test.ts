@@ -12,6 +12,7 @@ import { cataloguedLabels } from '../support/monitoring/metrics-catalogue.ts';
 import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
 import { Prometheus } from '../support/monitoring/prometheus.ts';
 import { alerts, records, ruleFiles } from '../support/monitoring/rules.ts';
+import { withAuditLog } from '../support/monitoring/with-audit-log.ts';
 import { LightTraffic } from '../support/service/light-traffic.ts';
 import { Muster } from '../support/service/muster.ts';
 import type { Backend } from '../support/store/backends.ts';
@@ -172,12 +173,6 @@ async function scraped(prometheus: Prometheus): Promise<void> {
   const oldest = async (): Promise<number> => (await prometheus.query('min(timestamp(up))'))[0]?.value ?? 0;
   const since = Date.now() / 1000;
   await until(async () => (await oldest()) > since + 1);
-}
-
-function withAuditLog(opened: AsyncDisposableStack): { readonly MUSTER_AUDIT_LOG: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-audit-'));
-  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
-  return { MUSTER_AUDIT_LOG: join(folder, 'audit.jsonl') };
 }
 
 async function twoReplicas(

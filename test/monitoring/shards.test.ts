@@ -5,6 +5,7 @@ import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
 import { AlertTests, promtool } from '../support/monitoring/promtool.ts';
 import { alerts, ruleFiles } from '../support/monitoring/rules.ts';
+import { withAuditLog } from '../support/monitoring/with-audit-log.ts';
 import { LightTraffic } from '../support/service/light-traffic.ts';
 import { call, Muster } from '../support/service/muster.ts';
 import { etcdBackend } from '../support/store/backends.ts';
@@ -60,11 +61,12 @@ describe.skipIf(etcd === undefined || !findPrometheus())('replicas of one instal
   const ofLeader = own.filter(({ name, help }) => LEADER_ALONE.test(help) && !absent.test(name));
 
   beforeAll(async () => {
-    const place = etcdBackend(etcd ?? '').place();
+    const { env: ofStore, ...place } = etcdBackend(etcd ?? '').place();
+    const env = { ...ofStore, ...withAuditLog(opened) };
     const clock = new FakeClock(new Date().setUTCHours(0, 0, 0, 0) - 10_000);
     const leadership = new LosesLeadership();
     const wrapStore = (store: Store): Store => leadership.wrap(store);
-    const one = opened.use(await Muster.start({ ...place, clock, wrapStore }));
+    const one = opened.use(await Muster.start({ ...place, env, clock, wrapStore }));
     const exposed = async ({ ops }: Muster): Promise<string> => (await call(`${ops}/metrics`)).text;
     /** Time passes until one text has all of these lines. */
     const exposes = async (muster: Muster, ...lines: string[]): Promise<string> =>
@@ -81,7 +83,7 @@ describe.skipIf(etcd === undefined || !findPrometheus())('replicas of one instal
     };
     await exposes(one, 'muster_controller_leading 1');
     const traffic = await LightTraffic.start(one, clock);
-    const other = opened.use(await Muster.start({ ...place, clock }));
+    const other = opened.use(await Muster.start({ ...place, env, clock }));
     await traffic.overMidnight();
     await traffic.counted();
     texts.follower = await exposes(
