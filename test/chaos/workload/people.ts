@@ -20,6 +20,7 @@ import { newOwner, REPLICAS, type Job, type Worker } from './worker.ts';
 
 const PAUSE_MS = 200;
 const AGAIN_MS = 100;
+const ROUNDS_PER_ACCOUNT = 10;
 
 /**
  * People of the panel, by sessions and by access tokens: each gets a way in, which is asked of all replicas, ended in
@@ -28,13 +29,16 @@ const AGAIN_MS = 100;
 export const people =
   (store: Store): Job =>
   async (worker) => {
-    const owner = await newOwner(worker);
     // The last operator stays one: whoever is disabled below is not the last.
-    const anchor = owner && (await inStore(worker, () => signedIn(store, { operator: true })));
-    if (!owner || !anchor) return;
+    await inStore(worker, () => signedIn(store, { operator: true }));
     while (!worker.signal.aborted) {
-      for (const end of ['revoke', 'disable', 'role'] as const) await tokenLife(worker, store, owner, end);
-      for (const role of ['support', 'auditor'] as const) await roleLife(worker, store, role);
+      // Each round makes some apps, and an account has room for so many.
+      const owner = await newOwner(worker);
+      if (!owner) return;
+      for (let round = 0; round < ROUNDS_PER_ACCOUNT && !worker.signal.aborted; round += 1) {
+        for (const end of ['revoke', 'disable', 'role'] as const) await tokenLife(worker, store, owner, end);
+        for (const role of ['support', 'auditor'] as const) await roleLife(worker, store, role);
+      }
     }
   };
 
