@@ -1,5 +1,6 @@
 import type { AuditLog, auditLogMetrics } from '../domain/audit-log/audit-log.ts';
 import type { Due, NewsFollower } from '../domain/audit/following/news.ts';
+import type { Indexing } from '../domain/audit/index/indexing.ts';
 import { sealAccount, type Sealed } from '../domain/audit/seal.ts';
 import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { BadRecord } from '../domain/records/codec.ts';
@@ -19,6 +20,7 @@ interface AuditSealDeps {
   /** Made for this term, and disposed of with it. */
   readonly unsealed: NewsFollower;
   readonly storedBytes: Pick<StoredBytes, 'sealed'>;
+  readonly indexing: Pick<Indexing, 'sealed'>;
 }
 
 /** Every entry is to be sealed within 10 s, and a round takes time as well. */
@@ -32,14 +34,17 @@ const ACCOUNTS_AT_ONCE = 4;
  * `StoreUnavailable`, and the accounts that it did not reach wait for the next one.
  */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
-  const { store, clock, log, metrics, unsealed, storedBytes } = deps;
+  const { store, clock, log, metrics, unsealed, storedBytes, indexing } = deps;
   term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
 
   async function seal(due: Due): Promise<void> {
     try {
       const sealed = await sealAccount({ store, clock, fence: term.fence }, due);
       if (sealed.more) unsealed.giveBack(due);
-      if (sealed.entries > 0) storedBytes.sealed(due.accountId, sealed.chain);
+      if (sealed.entries > 0) {
+        storedBytes.sealed(due.accountId, sealed.chain);
+        indexing.sealed(due.accountId, sealed.entries);
+      }
       metrics.auditSealed(sealed.entries);
       logHourly(log, due.accountId, sealed);
     } catch (error) {
@@ -81,6 +86,15 @@ function logHourly(log: Log, accountId: string, { before, chain }: Sealed): void
   if (chain.number === before.number || hour(chain.at) === hour(before.at)) return;
   log.info({ accountId, block: chain.number, digest: chain.digest }, 'audit sealed');
 }
+
+const INDEX_EVERY_MS = 5000;
+
+/** Describes sealed entries in the indexes of their audits. A round throws `StoreUnavailable`. */
+export const auditIndexReconciler = ({ indexing }: { readonly indexing: Pick<Indexing, 'round'> }): Reconciler => ({
+  name: 'audit-index',
+  everyMs: INDEX_EVERY_MS,
+  reconcile: async (signal) => await indexing.round(signal),
+});
 
 interface AuditLogDeps {
   readonly auditLog: AuditLog;

@@ -10,6 +10,7 @@ const LOOP_NAMES = [
   'account-quota',
   'attempts',
   'audit-log',
+  'audit-index',
   'audit-seal',
   'backup-age',
   'files',

@@ -2,6 +2,7 @@ import { accessAudit } from './access-audit/feature.ts';
 import { accessTokens } from './access-tokens/feature.ts';
 import { apps } from './apps/feature.ts';
 import { audit } from './audit/feature.ts';
+import { auditIndex } from './audit/index/feature.ts';
 import type { Sweep } from './cleanup/sweep.ts';
 import { devices } from './devices/feature.ts';
 import { mutation } from './mutation/feature.ts';
@@ -26,6 +27,7 @@ const FEATURES = [
   accessTokens,
   apps,
   audit,
+  auditIndex,
   devices,
   mutation,
   otelConfig,

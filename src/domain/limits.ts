@@ -240,8 +240,8 @@ export const LIMITS = {
   watchedReadsEveryMs: 5 * SECOND_MS,
   listPageMax: 1000,
   auditPageMax: 200,
-  /** Lists of the store that a read of the audit may cost; a user is charged a change for each further so many. */
-  auditListsPerRead: 8,
+  /** Records that a read of an audit may cost; a user is charged a change for a page that reads more of them. */
+  auditRecordsPerRead: 1000,
   /** Entries of an audit in one file that the panel exports; one that is cut says so in its last line. */
   auditExportEntriesMax: 50_000,
   /** The name of an actor or a target in an entry of the audit, in UTF-8; a longer one is cut. */

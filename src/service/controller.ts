@@ -1,6 +1,6 @@
 import { accountQuotaReconciler } from '../controller/account-quota.ts';
 import { attemptsReconciler } from '../controller/attempts.ts';
-import { auditLogReconciler, auditSealReconciler } from '../controller/audit.ts';
+import { auditIndexReconciler, auditLogReconciler, auditSealReconciler } from '../controller/audit.ts';
 import { backupAgeReconciler } from '../controller/backup-age.ts';
 import { runOperator, type OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { lead, type Term } from '../controller/leader.ts';
@@ -37,6 +37,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     attemptsReconciler(deps, term),
     backupAgeReconciler(deps, term),
     auditSealReconciler({ ...deps, ...services }, term),
+    auditIndexReconciler(services),
     ...(services.auditLog ? [auditLogReconciler({ ...deps, auditLog: services.auditLog }, term)] : []),
     accountQuotaReconciler({ ...deps, ...services, ...config }, term),
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),

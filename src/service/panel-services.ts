@@ -15,7 +15,6 @@ import type { ListenAddress } from '../config/config.ts';
 import type { ListenerName } from '../config/listeners.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
 import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts';
-import { createNewestAudit } from '../domain/audit/newest.ts';
 import { generateMarker } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { createGuardedEgress, type GuardedEgress } from '../domain/egress/guarded-egress.ts';
@@ -170,7 +169,6 @@ export function panelDeps(
       refreshTokens,
       log,
       panelUrl: url,
-      newestAudit: createNewestAudit(core),
       collectorTests: createCollectorTests({
         ...mutations,
         metrics: core.metrics,

@@ -1,6 +1,7 @@
 import { createAuditLog } from '../domain/audit-log/audit-log.ts';
 import { createAuditNews } from '../domain/audit/following/news.ts';
 import { createAuditStream, type AuditStream, type StreamPlace } from '../domain/audit/following/stream.ts';
+import { createIndexing } from '../domain/audit/index/indexing.ts';
 import { sealedIn } from '../domain/audit/unsealed.ts';
 import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
@@ -25,6 +26,7 @@ export function createTermServices(core: Core & Pick<DeviceServices, 'listening'
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: news.follow(sealedIn(store)),
+    indexing: createIndexing({ store, log, fence }),
     auditLog:
       core.auditSink &&
       createAuditLog({ store, accountName, clock, streamAfter, metrics, fence, sink: core.auditSink }),

@@ -35,6 +35,7 @@ test('every option that takes a duration is among those that are tried', () => {
       '--change-every <duration>',
       '--interval <duration>',
       '--since <when>',
+      '--until <when>',
       '--expires <when>',
     ]),
   );
@@ -82,6 +83,7 @@ test.each([
   [['apps', 'list', '--timeout', '5'], /from 1s to 1h\. 5 has no unit\.\n/],
   [['--timeout=5', 'apps', 'list'], /from 1s to 1h\. 5 has no unit\.\n/],
   [['audit', 'list', '--since', '7'], /It is a duration/],
+  [['audit', 'list', '--until', '7'], /It is a duration/],
   [['kubernetes', 'teardown', '--timeout', '240'], /240 has no unit\.\n/],
   [['apps', 'watch', '--every', '1s'], /from 2s to 366d\.\n/],
 ])('muster %j ends with 2, and says what is allowed', async (args, words) => {

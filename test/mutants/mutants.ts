@@ -1,3 +1,5 @@
+import { AUDIT_INDEX } from './audit/index.ts';
+import { TOLD_BY_ITSELF } from './audit/transitions.ts';
 import { ACCESS_TOKENS } from './rights/access-tokens.ts';
 import { CALLERS } from './rights/callers.ts';
 import { APPS } from './apps.ts';
@@ -17,7 +19,6 @@ import { PEOPLE_ROLES } from './rights/people-roles.ts';
 import { RESTRICTED_KEYS } from './rights/restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
 import { STORE } from './store.ts';
-import { TOLD_BY_ITSELF } from './transitions.ts';
 
 /** One for each kind of promise, by subject. */
 export const MUTANTS: readonly Mutant[] = [
@@ -34,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SECRETS,
   ...NIGHTS,
   ...TOLD_BY_ITSELF,
+  ...AUDIT_INDEX,
   ...STORE,
   ...CONCURRENCY,
   ...CONTROLLER,

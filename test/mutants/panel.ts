@@ -21,8 +21,8 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a filter by target finds every entry',
-    file: 'src/domain/audit/newest.ts',
-    search: 'if (target !== undefined && targetOf(accountId, record) !== target) return false;',
+    file: 'src/domain/audit/index/terms.ts',
+    search: 'if (target !== undefined && targetOf(accountId, entry) !== target) return false;',
     replacement: '',
     rule: 'Names in the audit: each value of the list finds its entries alone.',
     caughtBy: ['test/domain/audit/kept-names.test.ts'],
@@ -203,14 +203,6 @@ export const PANEL: readonly Mutant[] = [
     search: 'a.revision - b.revision || (a.key',
     replacement: '(a.key',
     rule: 'GET …/audit: in the order in which entries were committed.',
-    caughtBy: ['test/domain/audit/order.test.ts'],
-  },
-  {
-    name: 'the panel shows the audit by instants',
-    file: 'src/domain/audit/newest.ts',
-    search: 'b.revision - a.revision || (a.suffix',
-    replacement: '(a.suffix',
-    rule: 'GET /panel/v1/…/audit: in the order in which entries were committed.',
     caughtBy: ['test/domain/audit/order.test.ts'],
   },
   {
@@ -695,10 +687,10 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a filtered read of the audit costs what any read of a page does',
-    file: 'src/domain/audit/newest.ts',
-    search: 'if (reads > 0 && reads % LIMITS.auditListsPerRead === 0) charge();',
+    file: 'src/domain/audit/reading/bounded-reads.ts',
+    search: 'this.#charge();',
     replacement: '',
-    rule: 'P9: a read of the audit is charged by the lists that it takes.',
+    rule: 'P9: a read of the audit is charged by the records that it takes.',
     caughtBy: ['test/api/panel/request/audit-work.test.ts'],
   },
   {

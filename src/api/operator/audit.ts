@@ -1,13 +1,11 @@
-import type * as z from 'zod';
 import { actorNameOf, targetOf } from '../../domain/audit/names.ts';
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
-import type { pageQuery } from '../contract/fields.ts';
 import * as operations from '../contract/operator/audit.ts';
 import type { Call } from '../serve/route.ts';
 import { handle, type OperatorCall, type OperatorServices } from './route.ts';
 
-/** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
+/** GET /operator/v1/accounts/{accountId}/audit, page by page. */
 export const listAudit = handle(operations.listAudit)((request, services) =>
   pageOfEntries(request.accountId, request, services),
 );
@@ -19,16 +17,15 @@ export const listServiceAudit = handle(operations.listServiceAudit)((request, se
 
 async function pageOfEntries(
   accountId: string,
-  {
-    query: { limit, after },
-    exporting,
-  }: Pick<Call<unknown, z.infer<typeof pageQuery>> & OperatorCall, 'query' | 'exporting'>,
+  { query, exporting }: Pick<Call<unknown, operations.AuditQuery> & OperatorCall, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ) {
-  const { items, next } = await auditEntries.list(accountId, { limit, after });
+  const { order = 'asc', app, since, until, after, ...asked } = query;
+  const page = { ...asked, order, after, appId: app, from: since, to: until };
+  const { items, next } = await auditEntries.list(accountId, page);
   await exporting('audit', { accountId }, { after, next });
   const entries = items.map((entry) => entryBody(accountId, entry));
-  return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;
+  return { status: 200, body: { entries, order, ...(next !== undefined && { next }) } } as const;
 }
 
 /** An entry of the audit of an account, or of the service, as it is sent. */

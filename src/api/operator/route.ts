@@ -1,7 +1,7 @@
 import type { AuditedExport, Export, ExportedPage } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
-import type { AuditEntries } from '../../domain/audit/list.ts';
+import type { AuditEntries } from '../../domain/audit/reading/list.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';

@@ -29,13 +29,19 @@ export function addReports(program: Command, env: Environment): void {
 }
 
 function addAudit(audit: Command, env: Environment): void {
-  commandsOf(audit, env)('list', 'list the entries of an audit, oldest first', LIST, () =>
+  const list = commandsOf(audit, env)('list', 'list the entries of an audit, oldest first', LIST, () =>
     import('../commands/audit/list.ts').then(({ listAudit }) => listAudit),
-  )
+  );
+  const following = 'go on with each entry as it comes, until you stop it';
+  list
     .option('-a, --account <account>', 'of this account, by its id or its name; without it, that of the service')
     .option('--since <when>', 'from then on: 2h, or a date', momentIn)
-    .option('--action <action>', 'of this action alone, as in app.created')
-    .option('-f, --follow', 'go on with each entry as it comes, until you stop it', false);
+    .option('--until <when>', 'before then: 2h, or a date', momentIn)
+    .option('--action <action>', 'of this action alone, as in app.created, or of all that begin so, as in app.')
+    .option('--actor <actor>', 'of this actor alone, as in user:ID')
+    .option('--app <id>', 'of this app alone')
+    .option('--newest', 'the newest entry first', false)
+    .addOption(list.createOption('-f, --follow', following).default(false).conflicts(['newest', 'until']));
   commandsOf(audit, env)('verify', 'find entries that were removed, added or changed', ONE, () =>
     import('../commands/audit/verify.ts').then(({ verifyAudit }) => verifyAudit),
   )

@@ -63,7 +63,7 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
  * Reads the head of an account's chain; that of an empty chain where there is none.
  * @throws BadRecord; StoreUnavailable
  */
-export async function readChain(store: Store, accountId: string): Promise<Versioned<ChainRecord>> {
+export async function readChain(store: Pick<Store, 'get'>, accountId: string): Promise<Versioned<ChainRecord>> {
   const key = KEYS.chain(accountId);
   const entry = await store.get(key);
   return entry ? parseRecord(KEYS.chain, entry) : absent(key, emptyChain(accountId));

@@ -125,10 +125,50 @@ export const auditRecords = {
     backup: 'kept',
     holds: 'the head of that chain',
   }),
+  /** Tells up to which block the index of an audit goes (docs/adr/0085-an-index-of-the-audit.md). */
+  auditIndex: record('audit-index/<accountId>', {
+    schema: z.looseObject({
+      /** The numbers of its oldest page and of its newest one, which may grow. */
+      first: z.int().min(1),
+      last: z.int().min(1),
+      /** The last block that a page describes, and the digest of that block. */
+      block: z.int().min(1),
+      digest,
+    }),
+    // Written by what removes pages, at the end of the retention.
+    writeClass: 'vital',
+    backup: 'left out',
+    holds: 'up to which block the index of an audit goes',
+  }),
+  /** Describes blocks that follow each other: what their entries can be asked for. */
+  auditIndexPage: record(
+    'audit-index-page/<accountId>/<number>',
+    {
+      schema: z.looseObject({
+        /** The number of its first block. */
+        from: z.int().min(1),
+        /** The number of entries of each of its blocks, a byte each, in base64. */
+        counts: z.string(),
+        /** The oldest and the newest instant of its entries. */
+        oldest: instant,
+        newest: instant,
+        /** The newest instant of its entries and of all those before. */
+        newestYet: instant,
+        /** The terms of its entries, and the places of those that have each, in base64 (audit/index/page.ts). */
+        terms: z.string(),
+      }),
+      writeClass: 'upkeep',
+      backup: 'left out',
+      holds: 'which entries of some blocks of the audit have an action, an actor or a target',
+    },
+    (accountId: string, number: number) => [accountId, String(number).padStart(9, '0')],
+  ),
 };
 export type AuditRecord = RecordOf<typeof auditRecords.audit>;
 export type SealRecord = RecordOf<typeof auditRecords.seal>;
 export type ChainRecord = RecordOf<typeof auditRecords.chain>;
+export type AuditIndexRecord = RecordOf<typeof auditRecords.auditIndex>;
+export type AuditIndexPageRecord = RecordOf<typeof auditRecords.auditIndexPage>;
 export type AuditLogRecord = RecordOf<typeof auditRecords.auditLog>;
 
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */

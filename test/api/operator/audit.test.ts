@@ -159,7 +159,7 @@ onEachBackend('the audit', (backend) => {
       expect(rest.map(({ action }) => action)).toEqual(['app.created', 'app.created']);
     });
 
-    test.each(['limit=0', 'limit=1001', 'limit=x', 'after=', 'after=a/b', `after=${'a'.repeat(101)}`])(
+    test.each(['limit=0', 'limit=1001', 'limit=x', 'after=', 'after=a/b', `after=${'a'.repeat(201)}`])(
       '?%s is refused',
       async (query) => {
         expect(await page(owner.accountId, query)).toMatchObject({
@@ -170,7 +170,7 @@ onEachBackend('the audit', (backend) => {
     );
 
     test('after the end there is nothing, and no other account’s', async () => {
-      expect((await page(owner.accountId, 'after=zzzzzzzzz-f')).body).toEqual({ entries: [] });
+      expect((await page(owner.accountId, 'after=zzzzzzzzz-f')).body).toEqual({ entries: [], order: 'asc' });
     });
   });
 });

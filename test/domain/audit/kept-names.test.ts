@@ -206,12 +206,13 @@ onEachBackend('the names in the audit', (backend) => {
     await using panel = await panelMuster(backend);
     const { accountId } = await tenant(panel.muster);
     const owner = await signedIn(panel.store, { name: 'Olga', accounts: [{ accountId, role: 'owner' }] });
+    const now = Date.now();
     const many = Array.from({ length: LIMITS.auditNamesMax + 1 }, (_, index) => {
-      const key = KEYS.audit(accountId, index + 1, `f0${String(index).padStart(4, '0')}`);
+      const key = KEYS.audit(accountId, now + index, `f0${String(index).padStart(4, '0')}`);
       const actor = `user:${String(index).padStart(16, '0')}`;
       return {
         key,
-        entry: { at: index + 1, actor, actorName: `n${index}`, action: 'otel.purged', requestId: 'r', detail: {} },
+        entry: { at: now + index, actor, actorName: `n${index}`, action: 'otel.purged', requestId: 'r', detail: {} },
       };
     });
     for (const { key, entry } of many) {

@@ -20,7 +20,7 @@ export const OTHER_ACCOUNT = 'b'.repeat(16);
 let markers = 0;
 
 /** What an entry has that is not as usual. */
-type Unusual = Partial<Pick<AuditRecord, 'actor' | 'action' | 'detail'>>;
+type Unusual = Partial<Pick<AuditRecord, 'actor' | 'action' | 'detail' | 'requestId'>>;
 
 /** @returns the entry of one mutation, as a write, at a key that nobody has */
 export function entryAt(at: number, accountId: string, unusual: Unusual = {}): Put {
@@ -92,8 +92,9 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   let sealed = 0;
   const metrics = { auditSealed: (entries = 1) => void (sealed += entries) };
   const storedBytes = { sealed: () => undefined };
+  const indexing = { sealed: () => undefined };
   const unsealed = createAuditNews(store, clock).follow(sealedIn(store));
-  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes }, term);
+  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes, indexing }, term);
   return {
     term,
     logged,

@@ -235,6 +235,7 @@ export const SEEDED: readonly string[] = [
   'test/controller/kubernetes/schema/endpoint-rules.test.ts',
   'test/domain/audit/chain.test.ts',
   'test/domain/audit/names.test.ts',
+  'test/domain/audit/reading/asked.test.ts',
   'test/domain/audit/verify.test.ts',
   'test/domain/backup/file-format.test.ts',
   'test/domain/devices/held-polls.test.ts',

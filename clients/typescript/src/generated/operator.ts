@@ -189,14 +189,18 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Lists the entries of an account, oldest first, page by page. The export is an entry itself. */
-  async listAudit(accountId: string, { limit, after }: ListAuditQuery = {}, options?: CallOptions): Promise<AuditPage> {
+  /** Lists the entries of an account, oldest first or newest first, page by page, as the filters say. The export is an entry itself. */
+  async listAudit(
+    accountId: string,
+    { limit, after, order, actor, action, app, since, until }: ListAuditQuery = {},
+    options?: CallOptions,
+  ): Promise<AuditPage> {
     return await this.listed(
       'entries',
       {
         method: 'GET',
         path: `/operator/v1/accounts/${segment(accountId)}/audit`,
-        query: { limit, after },
+        query: { limit, after, order, actor, action, app, since, until },
         repeatable: true,
       },
       options,
@@ -227,11 +231,19 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Lists what concerns no single account, such as a backup, oldest first, page by page. */
-  async listServiceAudit({ limit, after }: ListServiceAuditQuery = {}, options?: CallOptions): Promise<AuditPage> {
+  /** Lists what concerns no single account, such as a backup, oldest first or newest first, page by page, as the filters say. */
+  async listServiceAudit(
+    { limit, after, order, actor, action, app, since, until }: ListServiceAuditQuery = {},
+    options?: CallOptions,
+  ): Promise<AuditPage> {
     return await this.listed(
       'entries',
-      { method: 'GET', path: '/operator/v1/audit', query: { limit, after }, repeatable: true },
+      {
+        method: 'GET',
+        path: '/operator/v1/audit',
+        query: { limit, after, order, actor, action, app, since, until },
+        repeatable: true,
+      },
       options,
     );
   }
@@ -634,11 +646,15 @@ export interface AuditHead {
   readonly at: string;
 }
 
+/** `asc`: the oldest entry first, as without it. `desc`: the newest one first. */
+export type AuditOrder = 'asc' | 'desc';
+
 /** A page of an audit. */
 export interface AuditPage {
-  /** The entries, oldest first. */
+  /** The entries, in the order that was asked for. */
   readonly entries: readonly AuditEntry[];
-  /** The value of `after` for the next page; absent on the last one. */
+  readonly order: AuditOrder;
+  /** The value of `after` for the next page; absent on the last one. A page that is filtered, or has the newest entries first, may be shorter than asked for, and have a next one. */
   readonly next?: string | undefined;
 }
 
@@ -864,6 +880,12 @@ export interface ListAuditQuery {
   /** The most entries of the page; 100 without it. */
   readonly limit?: number | undefined;
   readonly after?: string | undefined;
+  readonly order?: AuditOrder | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly app?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
 }
 
 export interface ListResourceBindingsQuery {
@@ -891,6 +913,12 @@ export interface ListServiceAuditQuery {
   /** The most entries of the page; 100 without it. */
   readonly limit?: number | undefined;
   readonly after?: string | undefined;
+  readonly order?: AuditOrder | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly app?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
 }
 
 /** A user with the credentials that the user has: API keys, access tokens and sessions. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { count, described, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
+import { APP_ID, count, described, givenInstant, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
 import { operation, READERS } from '../operation.ts';
 
 /** An entry of an audit. */
@@ -44,10 +44,55 @@ export const auditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'An entry of an audit.' });
 
+/** The filters of the entries of an audit, at each of its doors. */
+export const auditFilters = {
+  actor: described(
+    z.string().max(600),
+    'Only entries of this actor; of a user also what they did by access tokens.',
+    'user:p7q2r9s4t1u6v3w8',
+  ).optional(),
+  action: described(
+    z.string().max(60),
+    'Only this action, or those that begin so where it ends in a dot.',
+    'app.',
+  ).optional(),
+  app: described(
+    z.string().regex(APP_ID, 'must be the id of an app'),
+    'Only entries of this app.',
+    'k3v9x0q2m7t5b8n1c4d6',
+  ).optional(),
+} as const;
+
+const order = named(
+  'AuditOrder',
+  z.enum(['asc', 'desc']),
+  '`asc`: the oldest entry first, as without it. `desc`: the newest one first.',
+  'desc',
+);
+
+/** A place between two pages of an audit. */
+export const auditPlace = (description: string) =>
+  described(z.string().regex(/^[A-Za-z0-9-]{1,200}$/, 'must be the next of the page before'), description, 'B1207A3');
+
+/** The entries of an audit that are asked for, in one of two orders. */
+const auditQuery = pageQuery.extend({
+  after: auditPlace('Begins after this place: the `next` of the page before.').optional(),
+  order: order.optional(),
+  ...auditFilters,
+  since: described(givenInstant, 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
+  until: described(givenInstant, 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
+});
+export type AuditQuery = z.infer<typeof auditQuery>;
+
 const page = z
   .object({
-    entries: described(z.array(auditEntry), 'The entries, oldest first.', undefined),
-    next,
+    entries: described(z.array(auditEntry), 'The entries, in the order that was asked for.', undefined),
+    order,
+    next: next.meta({
+      description:
+        'The value of `after` for the next page; absent on the last one. A page that is filtered, or has the newest entries first, may be shorter than asked for, and have a next one.',
+      examples: ['B1207A3'],
+    }),
   })
   .meta({ id: 'AuditPage', description: 'A page of an audit.' });
 
@@ -114,8 +159,9 @@ export const listAudit = operation({
   path: '/operator/v1/accounts/:accountId/audit',
   roles: READERS,
   summary: 'List the audit of an account',
-  description: 'Lists the entries of an account, oldest first, page by page. The export is an entry itself.',
-  query: pageQuery,
+  description:
+    'Lists the entries of an account, oldest first or newest first, page by page, as the filters say. The export is an entry itself.',
+  query: auditQuery,
   answers: [{ status: 200, description: 'A page of entries.', schema: page }],
   command: 'audit list --account {accountId}',
 });
@@ -137,8 +183,9 @@ export const listServiceAudit = operation({
   path: '/operator/v1/audit',
   roles: READERS,
   summary: 'List the audit of the service',
-  description: 'Lists what concerns no single account, such as a backup, oldest first, page by page.',
-  query: pageQuery,
+  description:
+    'Lists what concerns no single account, such as a backup, oldest first or newest first, page by page, as the filters say.',
+  query: auditQuery,
   answers: [{ status: 200, description: 'A page of entries.', schema: page }],
   command: 'audit list --account operator',
 });

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { APP_ID, count, described, givenInstant, named, numberInQuery } from '../fields.ts';
+import { count, described, givenInstant, named, numberInQuery } from '../fields.ts';
 import { operation, READERS } from '../operation.ts';
-import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
+import { auditEntry, auditFilters, auditPlace, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
 import { monthQuery, readUsage } from '../operator/usage.ts';
 import {
@@ -22,30 +22,19 @@ const ACCOUNT = '/panel/v1/accounts/:accountId';
 /** Which entries of an audit, from the newest on. */
 const auditQuery = z.object({
   limit: numberInQuery(LIMITS.auditPageMax, 50, 'The most entries of the page; 50 without it.'),
-  before: described(
-    z.string().regex(/^[0-9a-z]{9}-[0-9a-f]{1,64}$/, 'must be the next of the page before'),
-    'Begins before this place: the `next` of the page before.',
-    '0mhx4k1qz-3f9a',
-  ).optional(),
-  actor: described(z.string().max(600), 'Only entries of this actor.', 'user:p7q2r9s4t1u6v3w8').optional(),
+  before: auditPlace('Begins before this place: the `next` of the page before.').optional(),
+  actor: auditFilters.actor,
   target: described(
     z.string().regex(/^(?:app|key|user|link|account):[a-z0-9]{1,40}$/, 'must be a kind and an id, such as key:ID'),
     'Only entries of what was done to this.',
     'key:n4c8r2w6y1z5',
   ).optional(),
-  action: described(
-    z.string().max(60),
-    'Only this action, or those that begin so where it ends in a dot.',
-    'app.',
-  ).optional(),
-  appId: described(
-    z.string().regex(APP_ID, 'must be the id of an app'),
-    'Only entries of this app.',
-    'k3v9x0q2m7t5b8n1c4d6',
-  ).optional(),
+  action: auditFilters.action,
+  appId: auditFilters.app,
   from: described(givenInstant, 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
   to: described(givenInstant, 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
 });
+export type AuditQuery = z.infer<typeof auditQuery>;
 
 const newest = z
   .object({
@@ -53,7 +42,7 @@ const newest = z
     next: described(
       z.string(),
       'The value of `before` for the next page; absent on the last one. A page may be shorter than asked for, and have a next one.',
-      '0mhx4k1qz-3f9a',
+      'B1207A3',
     ).optional(),
   })
   .meta({ id: 'NewestAudit', description: 'A page of an audit, newest first.' });

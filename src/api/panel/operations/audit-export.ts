@@ -1,4 +1,5 @@
-import type { AuditQuestion, NewestAudit } from '../../../domain/audit/newest.ts';
+import type { AuditEntries } from '../../../domain/audit/reading/list.ts';
+import type { AuditBounds } from '../../../domain/audit/reading/question.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { OPERATOR_AUDIT, type AuditRecord } from '../../../domain/records/audit-records.ts';
 import { PAGE_ENTRIES_MAX } from '../../../store/port.ts';
@@ -22,17 +23,17 @@ export const exportServiceAudit = handle(
   MUCH_WORK,
 )((request, services) => exportOf(OPERATOR_AUDIT, request, services));
 
-type Asked = Omit<AuditQuestion, 'limit' | 'before'> & { readonly format?: 'csv' | 'jsonl' | undefined };
+type Asked = AuditBounds & { readonly format?: 'csv' | 'jsonl' | undefined };
 
 /** Streams what the filters let through, page by page; the first page is read before the headers are sent. */
 function exportOf(
   accountId: string,
   { query, chargeChange, exporting }: PanelRequest<unknown, Asked>,
-  { newestAudit, clock }: PanelServices,
+  { auditEntries, clock }: PanelServices,
 ) {
   const { format = 'csv', ...filters } = query;
   const { type, ...lines } = FORMATS[format](accountId);
-  const pages = pagesOf(newestAudit, accountId, filters, chargeChange);
+  const pages = pagesOf(auditEntries, accountId, filters, chargeChange);
   const begin = async () => {
     const first = await pages.next();
     await exporting('audit', { accountId }, { after: undefined, next: undefined });
@@ -51,32 +52,32 @@ type Page = { readonly entries: readonly AuditRecord[] } | { readonly cut: strin
 
 /**
  * Reads an audit to its end, newest first, and no further than `LIMITS.auditExportEntriesMax` entries. Each page after
- * the first counts as a change of the user (P9), and so does much work within one.
+ * the first counts as a change of the user (P9).
  */
 async function* pagesOf(
-  newestAudit: NewestAudit,
+  auditEntries: AuditEntries,
   accountId: string,
-  filters: Omit<AuditQuestion, 'limit' | 'before'>,
+  filters: AuditBounds,
   charge: () => void,
 ): AsyncGenerator<Page, void> {
   let left: number = LIMITS.auditExportEntriesMax;
-  let before: string | undefined;
+  let after: string | undefined;
   do {
     try {
-      if (before !== undefined) charge();
-      const question = { ...filters, limit: Math.min(left, PAGE_ENTRIES_MAX), before };
-      const { items, next } = await newestAudit.list(accountId, question, charge);
+      if (after !== undefined) charge();
+      const page = { ...filters, order: 'desc', limit: Math.min(left, PAGE_ENTRIES_MAX), after } as const;
+      const { items, next } = await auditEntries.list(accountId, page);
       left -= items.length;
-      before = next;
+      after = next;
       yield { entries: items };
     } catch (error) {
       // The refusal of the first page is an answer of its own.
-      if (before === undefined || !(error instanceof HttpRefusal)) throw error;
+      if (after === undefined || !(error instanceof HttpRefusal)) throw error;
       yield { cut: 'Too many requests in the last minute. Choose a shorter time.' };
       return;
     }
-  } while (before !== undefined && left > 0);
-  if (before !== undefined) yield { cut: `More than ${LIMITS.auditExportEntriesMax} entries. Choose a shorter time.` };
+  } while (after !== undefined && left > 0);
+  if (after !== undefined) yield { cut: `More than ${LIMITS.auditExportEntriesMax} entries. Choose a shorter time.` };
 }
 
 interface Lines {

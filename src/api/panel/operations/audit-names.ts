@@ -1,8 +1,8 @@
 import { actorNameOf, targetOf } from '../../../domain/audit/names.ts';
-import type { NewestAudit } from '../../../domain/audit/newest.ts';
+import type { AuditEntries } from '../../../domain/audit/reading/list.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
+import { type AuditRecord, OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import * as operations from '../../contract/panel/history.ts';
 import { MUCH_WORK } from '../request/much-work.ts';
 import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
@@ -39,9 +39,9 @@ async function namesBody(
   accountId: string,
   present: readonly KnownName[],
   { reader, chargeChange }: PanelRequest<unknown>,
-  { newestAudit }: PanelServices,
+  { auditEntries }: PanelServices,
 ): Promise<operations.AuditNames> {
-  const { actors, targets, complete } = await knownNames(newestAudit, { accountId, present, reader, chargeChange });
+  const { actors, targets, complete } = await knownNames(auditEntries, { accountId, present, reader, chargeChange });
   return { actors: actors.map(nameBody), targets: targets.map(nameBody), complete };
 }
 
@@ -76,9 +76,16 @@ interface Looked {
  * may be gone. Apps that there are have a list of their own, and daemons are found by their apps.
  * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
  */
-async function knownNames(newestAudit: NewestAudit, looked: Looked): Promise<KnownNames> {
+async function knownNames(auditEntries: AuditEntries, looked: Looked): Promise<KnownNames> {
   const { accountId, present, reader, chargeChange } = looked;
-  const { items, next } = await newestAudit.list(accountId, { limit: LIMITS.auditNamesLookedAtMax }, chargeChange);
+  const items: AuditRecord[] = [];
+  let after: string | undefined;
+  do {
+    const page = { limit: LIMITS.auditNamesLookedAtMax - items.length, after, order: 'desc' } as const;
+    const found = await auditEntries.list(accountId, page, chargeChange);
+    items.push(...found.items);
+    after = found.next;
+  } while (after !== undefined && items.length < LIMITS.auditNamesLookedAtMax);
   const account = await reader.account(accountId);
   const [actors, targets] = [new Known(present), new Known(present)];
   for (const entry of items) {
@@ -88,7 +95,7 @@ async function knownNames(newestAudit: NewestAudit, looked: Looked): Promise<Kno
     if (target === undefined || target.startsWith('link:')) continue;
     if (appId === undefined || !(await account?.app(appId))) targets.add(target, targetName);
   }
-  const complete = next === undefined && !actors.isCut && !targets.isCut;
+  const complete = after === undefined && !actors.isCut && !targets.isCut;
   return { actors: actors.byName(), targets: targets.byName(), complete };
 }
 

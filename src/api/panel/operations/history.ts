@@ -1,4 +1,3 @@
-import type { AuditQuestion } from '../../../domain/audit/newest.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import * as operations from '../../contract/panel/history.ts';
 import { entryBody } from '../../operator/audit.ts';
@@ -20,10 +19,12 @@ export const listNewestServiceAudit = handle(operations.listNewestServiceAudit)(
 /** A page on a screen is no export: what leaves the service as a whole is told by the audit, a look is not. */
 async function newestOf(
   accountId: string,
-  { query, chargeChange }: Pick<PanelRequest<unknown, AuditQuestion>, 'query' | 'chargeChange'>,
-  { newestAudit }: PanelServices,
+  { query, chargeChange }: Pick<PanelRequest<unknown, operations.AuditQuery>, 'query' | 'chargeChange'>,
+  { auditEntries }: PanelServices,
 ) {
-  const { items, next } = await newestAudit.list(accountId, query, chargeChange);
+  const { before, ...asked } = query;
+  const page = { ...asked, after: before, order: 'desc' } as const;
+  const { items, next } = await auditEntries.list(accountId, page, chargeChange);
   return {
     status: 200,
     body: { entries: items.map((entry) => entryBody(accountId, entry)), ...(next !== undefined && { next }) },

@@ -3,7 +3,6 @@ import type * as z from 'zod';
 import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
 import type { Caller } from '../../../domain/apps/own-app.ts';
-import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { AccessTokens } from '../../../domain/access-tokens/access-tokens.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
@@ -67,7 +66,6 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly sessions: Sessions;
   readonly accessTokens: AccessTokens;
   readonly sealedCookies: SealedCookies;
-  readonly newestAudit: NewestAudit;
   readonly collectorTests: CollectorTests;
   readonly serviceState: ReadServiceState;
   /** The addresses by which clients reach the other listeners. */

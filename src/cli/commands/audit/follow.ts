@@ -9,10 +9,11 @@ const PAGE_MAX = 1000;
 const LOOK_EVERY_MS = 2000;
 const LOOK_SELDOM_MS = 60_000;
 
-/** The entries that are there now, oldest first. @throws MusterError */
-export async function* allPages(read: ReadPage): AsyncGenerator<AuditEntry, void> {
-  for (let after: string | undefined; ;) {
-    const { entries, next } = await read({ limit: PAGE_MAX, after });
+/** The entries that are there now; about `most` are read at first, and more each time. @throws MusterError */
+export async function* allPages(read: ReadPage, most = PAGE_MAX): AsyncGenerator<AuditEntry, void> {
+  let after: string | undefined;
+  for (let limit = most; ; limit *= 4) {
+    const { entries, next } = await read({ limit: Math.min(limit, PAGE_MAX), after });
     yield* entries;
     if (next === undefined) return;
     after = next;

@@ -1,5 +1,6 @@
-import type { AuditEntry, AuditPage, OperatorClient } from '#client';
+import type { AuditEntry, AuditPage, ListAuditQuery, OperatorClient } from '#client';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
+import { dateTime } from '../../../time/date-time.ts';
 import { accountNamed } from '../../connection/accounts.ts';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
@@ -10,7 +11,7 @@ import type { Invocation } from '../../terminal/invocation.ts';
 import { momentBefore, type Moment } from '../../terminal/moment.ts';
 import { printable } from '../../terminal/printable.ts';
 import { onInterruption } from '../../terminal/signals.ts';
-import { allPages, followed, type ReadPage } from './follow.ts';
+import { allPages, followed } from './follow.ts';
 
 const detailsOf = ({ detail }: AuditEntry): readonly string[] =>
   Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
@@ -37,41 +38,77 @@ export interface ListAuditOptions {
   /** Its id or its name; without it, or with `operator`, the audit of the service. */
   readonly account?: string;
   readonly since?: Moment;
+  readonly until?: Moment;
   readonly action?: string;
+  readonly actor?: string;
+  readonly app?: string;
+  readonly newest?: boolean;
   readonly follow: boolean;
 }
 
 /**
- * `muster audit list`: the entries of an audit, oldest first, written as they come since there may be many.
+ * `muster audit list`: the entries of an audit, written as they come since there may be many.
  * @throws CommandFault, ConfigError, MusterError
  */
 export async function listAudit(call: Invocation, options: ListAuditOptions): Promise<void> {
-  const { account = OPERATOR_AUDIT, since, action, follow } = options;
+  const { account = OPERATOR_AUDIT, since, until, action, actor, app, newest = false, follow } = options;
   if (follow) refuseEndlessDocument(call, '--follow');
   using interruption = onInterruption(new CommandFault('interrupted'));
   const { signal } = interruption;
   const operator = operatorOf(call, { patient: follow });
   const read = await readerOf(operator, account, { ...requestOf(call), signal });
-  const from = since && momentBefore(since, call.clock.now());
-  const entries = follow ? followed(read, { clock: call.clock, signal, say: call.say }) : allPages(read);
-  const items = chosen(entries, (entry) => {
-    return (from === undefined || Date.parse(entry.at) >= from) && (action === undefined || entry.action === action);
-  });
+  const now = call.clock.now();
+  const asked: Filters = {
+    ...(action !== undefined && { action }),
+    ...(actor !== undefined && { actor }),
+    ...(app !== undefined && { app }),
+    ...(since && { since: dateTime(momentBefore(since, now)) }),
+    ...(until && { until: dateTime(momentBefore(until, now)) }),
+  };
+  const order = newest ? ({ order: 'desc' } as const) : {};
+  // All of an audit is read to follow it: so no entry that is committed late is missed.
+  const entries = follow
+    ? followed(read, { clock: call.clock, signal, say: call.say })
+    : allPages(async (page) => {
+        const found = await read({ ...asked, ...order, ...page });
+        if (newest && found.order !== 'desc') throw new CommandFault(OLDEST_FIRST);
+        return found;
+      }, call.globals.limit);
+  // A service of an earlier version gives every entry, whatever it is asked for.
+  const items = chosen(entries, (entry) => isAskedFor(entry, asked));
   if (call.globals.output === 'table') {
     if ((await printLines(call, items)) === 0 && !follow) call.say('No entry fits.');
   } else await printList(call, { columns: COLUMNS, items });
 }
 
+/** An earlier version of the service reads over the order that it is asked for. */
+const OLDEST_FIRST =
+  'The service gives the oldest entry first: its version is older than --newest. Leave it out, or upgrade the service.';
+
+type Filters = Omit<ListAuditQuery, 'limit' | 'after' | 'order'>;
+type ReadAudit = (page: ListAuditQuery) => Promise<AuditPage>;
+
 async function readerOf(
   operator: OperatorClient,
   account: string,
   options: { readonly requestId: string | undefined; readonly signal: AbortSignal },
-): Promise<ReadPage> {
+): Promise<ReadAudit> {
   if (account === OPERATOR_AUDIT) {
     return async (page): Promise<AuditPage> => await operator.listServiceAudit(page, options);
   }
   const { accountId } = await accountNamed(operator, account, options);
   return async (page): Promise<AuditPage> => await operator.listAudit(accountId, page, options);
+}
+
+/** Tells of an entry what the service goes by. */
+function isAskedFor(entry: AuditEntry, { action, actor, app, since, until }: Filters): boolean {
+  const at = Date.parse(entry.at);
+  if ((since !== undefined && at < Date.parse(since)) || (until !== undefined && at >= Date.parse(until))) return false;
+  if (app !== undefined && entry.appId !== app) return false;
+  const isByToken = actor !== undefined && /^user:[^:]+$/.test(actor) && entry.actor.startsWith(`${actor}:`);
+  if (actor !== undefined && entry.actor !== actor && !isByToken) return false;
+  if (action === undefined) return true;
+  return action.endsWith('.') ? entry.action.startsWith(action) : entry.action === action;
 }
 
 async function* chosen(

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MusterError, type AuditEntry, type AuditPage, type PageQuery } from '#client';
 import { followed } from '../../../../src/cli/commands/audit/follow.ts';
@@ -43,6 +46,26 @@ describe('audit list', () => {
     expect((await run(...account, '-o', 'csv')).stdout).toMatch(
       /^"at","actor","actorName","action","appId","target","targetName","requestId","detail"\r\n/,
     );
+  });
+
+  test('of one actor or app alone, before an instant, of all actions that begin so, and the newest first', async () => {
+    const account = ['-a', owner.accountId];
+    const { appId } = await createApp(muster, owner.apiKey);
+    const all = await listed(...account);
+    const last = all.at(-1)?.at ?? '';
+    expect(await listed(...account, '--newest')).toEqual(all.toReversed());
+    expect(await listed(...account, '--newest', '--limit', '2')).toEqual(all.slice(-2).toReversed());
+    expect(await listed(...account, '--app', appId)).toEqual(all.filter((entry) => entry.appId === appId));
+    const byKey = await listed(...account, '--actor', `key:${owner.keyId}`);
+    expect(byKey).toEqual(all.filter(({ actor }) => actor === `key:${owner.keyId}`));
+    expect(byKey.length).toBeGreaterThan(0);
+    expect(await listed(...account, '--action', 'app.')).toEqual(all.filter(({ action }) => action.startsWith('app.')));
+    expect(await listed(...account, '--until', last)).toEqual(all.filter(({ at }) => at < last));
+    expect(await listed(...account, '--until', '1h')).toEqual([]);
+    expect(await run(...account, '--app', '..')).toMatchObject({ code: 1, stdout: '' });
+    for (const ruledOut of [['--newest'], ['--until', '1h']]) {
+      expect(await run(...account, '--follow', ...ruledOut)).toMatchObject({ code: 2, stdout: '' });
+    }
   });
 
   test('without an account, that of the service; an account goes by its name, too', async () => {
@@ -101,6 +124,46 @@ describe('audit list', () => {
 });
 
 describe('audit list --follow', () => {
+  test('refuses --newest where an earlier version of the service gives the oldest first', async () => {
+    const entry = { actor: 'operator', action: 'backup.taken', requestId: 'r', detail: {} };
+    const oldestFirst = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'].map((at) => ({ ...entry, at }));
+    await using server = createServer((_, response) => response.end(JSON.stringify({ entries: oldestFirst })));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const earlier = connectedTo({ ops: `http://127.0.0.1:${port}` });
+    for (const limit of [[], ['--limit', '1']]) {
+      const told = await musterHere(['audit', 'list', '--newest', ...limit], earlier);
+      expect(told).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Leave it out') as string });
+    }
+    expect(await musterHere(['audit', 'list'], earlier)).toMatchObject({ code: 0 });
+  });
+
+  test('has what is asked for alone', async () => {
+    let looks = 0;
+    let appId = '';
+    const clock = {
+      ...systemClock,
+      async sleep() {
+        looks += 1;
+        if (looks === 2) ({ appId } = await createApp(muster, owner.apiKey));
+        if (looks === 3) await revoke(muster, owner.apiKey, appId);
+      },
+    };
+    const terminal = recordedTerminal();
+    const call = invocation(env, { output: 'jsonl', limit: 1 }, { terminal, clock });
+    const actor = `key:${owner.keyId}`;
+    await listAudit(call, {
+      account: owner.accountId,
+      action: 'app.revoked',
+      actor,
+      since: { seconds: 1 },
+      follow: true,
+    });
+    const shown = terminal.out().trimEnd().split('\n');
+    expect(shown.map((line) => (JSON.parse(line) as AuditEntry).action)).toEqual(['app.revoked']);
+  });
+
   test('goes on with what comes, and the service tells of one export', async () => {
     const before = await listed('-a', owner.accountId);
     const told = await exports();
@@ -166,7 +229,7 @@ describe('audit list --follow', () => {
       asked.push({ limit, after });
       const left = audit.filter((n) => after === undefined || n > Number(after));
       const page = left.slice(0, limit);
-      return { entries: page.map(entry), ...(left.length > limit && { next: String(page.at(-1)) }) };
+      return { entries: page.map(entry), order: 'asc', ...(left.length > limit && { next: String(page.at(-1)) }) };
     };
 
   /** @param grow changes the audit at each look; the last one stops the command */

@@ -1,4 +1,4 @@
-import type { Mutant } from './mutant.ts';
+import type { Mutant } from '../mutant.ts';
 
 const [LEVELS, TRANSITIONS] = ['src/domain/transitions/levels.ts', 'src/domain/transitions/transitions.ts'];
 const TOLD = ['test/domain/transitions/transitions.test.ts'];

@@ -1,0 +1,121 @@
+import type { Mutant } from '../mutant.ts';
+
+const ASKED = ['test/domain/audit/reading/asked.test.ts'];
+const BUILD = ['test/domain/audit/index/build.test.ts'];
+const ALL_THAT_FIT = 'GET …/audit: a question has all entries that fit.';
+
+/** The index of an audit, and the pages that are read by it. */
+export const AUDIT_INDEX: readonly Mutant[] = [
+  {
+    name: 'the last block of a page of the index is skipped',
+    file: 'src/domain/audit/reading/index-pages.ts',
+    search: 'if (page && page.from <= block && block <= lastBlockOf(page)) return page;',
+    replacement: 'if (page && page.from <= block && block < lastBlockOf(page)) return page;',
+    rule: 'ADR 0085: a page describes each of its blocks; a question that passes one over reads in vain.',
+    caughtBy: ['test/domain/audit/reading/two-million.test.ts'],
+  },
+  {
+    name: 'the next page of an audit begins after the last entry that was read, not that was given',
+    file: 'src/domain/audit/reading/ask.ts',
+    search: 'if (this.#isFull) return { spot: given ?? sealed.spot };',
+    replacement: 'if (this.#isFull) return { spot: sealed.spot };',
+    rule: ALL_THAT_FIT,
+    caughtBy: ASKED,
+  },
+  {
+    name: 'a page goes by the chain of now',
+    file: 'src/domain/audit/reading/ask.ts',
+    search: '? { ...unsealed, through: 0 } : unsealed;',
+    replacement: '? { ...unsealed, through: 0 } : { ...unsealed, number, through };',
+    rule: 'GET …/audit: nothing is left out that is sealed between two pages.',
+    caughtBy: ASKED,
+  },
+  {
+    name: 'of a dense millisecond the first entries are read alone',
+    file: 'src/domain/audit/reading/unsealed.ts',
+    search: 'const all = isWhole ? entries : [...entries, ...(await this.#restOf(entries))];',
+    replacement: 'const all = entries;',
+    rule: ALL_THAT_FIT,
+    caughtBy: ['test/domain/audit/reading/unsealed.test.ts', ...ASKED],
+  },
+  {
+    name: 'unsealed entries are shown by instants',
+    file: 'src/domain/audit/reading/unsealed.ts',
+    search: '(isByStore ? a.revision - b.revision : 0)',
+    replacement: '(isByStore ? 0 : 0)',
+    rule: 'GET /panel/v1/…/audit: in the order in which entries were committed.',
+    caughtBy: ['test/domain/audit/order.test.ts'],
+  },
+  {
+    name: 'the end of time ends a page too early',
+    file: 'src/domain/audit/reading/sealed.ts',
+    search: 'page.newestYet < bounds.from',
+    replacement: 'page.newest < bounds.from',
+    rule: 'GET …/audit?since=: an entry whose clock was ahead hides no older page.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'the places of a frequent term lose their last bit',
+    file: 'src/domain/audit/index/page.ts',
+    search: '(1 << (place & 15))',
+    replacement: '(1 << (place & 7))',
+    rule: ALL_THAT_FIT,
+    caughtBy: ASKED,
+  },
+  {
+    name: 'a question finds no access token of the user',
+    file: 'src/domain/audit/index/terms.ts',
+    search: 'if (userId !== undefined) terms.push(`actor:user:${userId}`);',
+    replacement: '',
+    rule: 'GET …/audit?actor=: of a user also what they did by access tokens.',
+    caughtBy: ASKED,
+  },
+  {
+    name: 'an entry that cannot be read is in no question',
+    file: 'src/domain/audit/index/page.ts',
+    search: 'return unreadable.length === 0 ? places :',
+    replacement: 'return unreadable.length >= 0 ? places :',
+    rule: 'A damaged entry of the audit is told, not left out.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'entries of a missing block are left out in silence',
+    file: 'src/domain/audit/reading/sealed.ts',
+    search: 'if (there.length === 0) await this.#checkGone(next);',
+    replacement: '',
+    rule: 'A damaged chain is told, not left out.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'a former leader writes an index',
+    file: 'src/domain/audit/index/build.ts',
+    search: 'expect: [expectUnchanged(index), ...Array.from(pages.values(), expectUnchanged), ...fence],',
+    replacement: 'expect: [expectUnchanged(index), ...Array.from(pages.values(), expectUnchanged)],',
+    rule: 'Every commit of the leader is fenced.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'an index of another chain goes on',
+    file: 'src/domain/audit/index/build.ts',
+    search: 'if (head && digest !== undefined && digest !== head.digest)',
+    replacement: 'if (head && digest === undefined)',
+    rule: 'ADR 0085: an index of another chain is removed and begun anew.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'the index outlives the blocks that it describes',
+    file: 'src/domain/audit/index/build.ts',
+    search: 'lastBlockOf(page) <= base.number',
+    replacement: 'lastBlockOf(page) < 0 * base.number',
+    rule: 'The retention removes the pages of the index with their blocks.',
+    caughtBy: BUILD,
+  },
+  {
+    name: 'the indexing forgets what an outage has stopped',
+    file: 'src/domain/audit/index/indexing.ts',
+    search: '          add(accountId, entries);\n          throw error;',
+    replacement: '          throw error;',
+    rule: 'The leader describes all that is sealed.',
+    caughtBy: BUILD,
+  },
+];
