@@ -9,8 +9,8 @@ import type { Sections } from '../metrics/instruments/sections.ts';
 const LOOP_NAMES = [
   'account-quota',
   'attempts',
-  'audit-log',
   'audit-index',
+  'audit-log',
   'audit-seal',
   'backup-age',
   'files',

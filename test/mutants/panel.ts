@@ -22,8 +22,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a filter by target finds every entry',
     file: 'src/domain/audit/index/terms.ts',
-    search: 'if (target !== undefined && targetOf(accountId, entry) !== target) return false;',
-    replacement: '',
+    search: '(target === undefined || targetOf(accountId, entry) === target) &&',
+    replacement: '(target === undefined || target !== undefined) &&',
     rule: 'Names in the audit: each value of the list finds its entries alone.',
     caughtBy: ['test/domain/audit/kept-names.test.ts'],
   },

@@ -1,27 +1,16 @@
-import { pagesOf } from '../../store/pages.ts';
-import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
+import type { Store } from '../../store/port.ts';
 import { KEYS } from '../records/keys.ts';
-import { parseRecord } from '../records/codec.ts';
 import type { Since } from './following/news.ts';
+import { headsOf } from './heads.ts';
 
-/** Up to which revision the entries of each account are in blocks: what is after it is to be sealed. */
+/**
+ * Up to which revision the entries of each account are in blocks: what is after it is to be sealed. An unreadable head
+ * seals nothing: sealing its account then reports that the chain is broken.
+ */
 export const sealedIn =
   (store: Store): Since =>
   async () => {
     const through = new Map<string, number>();
-    for await (const { entries } of pagesOf(store, { prefix: KEYS.chain.under(), limit: PAGE_ENTRIES_MAX })) {
-      for (const entry of entries) through.set(entry.key.slice(KEYS.chain.under().length), throughOf(entry));
-    }
+    for await (const [accountId, chain] of headsOf(store, KEYS.chain)) through.set(accountId, chain.through);
     return (accountId) => through.get(accountId) ?? 0;
   };
-
-type ChainEntry = Parameters<typeof parseRecord>[1];
-
-/** An unreadable head seals nothing: sealing its account then reports that the chain is broken. */
-function throughOf(entry: ChainEntry): number {
-  try {
-    return parseRecord(KEYS.chain, entry).record.through;
-  } catch {
-    return 0;
-  }
-}

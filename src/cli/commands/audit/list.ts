@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditPage, ListAuditQuery, OperatorClient } from '#client';
+import { hasAskedFor } from '../../../domain/audit/index/terms.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { accountNamed } from '../../connection/accounts.ts';
@@ -104,11 +105,7 @@ async function readerOf(
 function isAskedFor(entry: AuditEntry, { action, actor, app, since, until }: Filters): boolean {
   const at = Date.parse(entry.at);
   if ((since !== undefined && at < Date.parse(since)) || (until !== undefined && at >= Date.parse(until))) return false;
-  if (app !== undefined && entry.appId !== app) return false;
-  const isByToken = actor !== undefined && /^user:[^:]+$/.test(actor) && entry.actor.startsWith(`${actor}:`);
-  if (actor !== undefined && entry.actor !== actor && !isByToken) return false;
-  if (action === undefined) return true;
-  return action.endsWith('.') ? entry.action.startsWith(action) : entry.action === action;
+  return hasAskedFor(entry, { actor, action, appId: app });
 }
 
 async function* chosen(

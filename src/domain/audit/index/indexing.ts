@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../../log.ts';
-import { pagesOf } from '../../../store/pages.ts';
-import { PAGE_ENTRIES_MAX, type Entry, type KeyPrefix, type Store } from '../../../store/port.ts';
-import { BadRecord, parseRecord } from '../../records/codec.ts';
+import { BadRecord } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
+import { headsOf } from '../heads.ts';
 import { indexMore, type IndexDeps, type Indexed } from './build.ts';
 
 /** An audit is described further once so many of its entries are not: its newest page is written anew each time. */
@@ -30,17 +29,9 @@ export function createIndexing(deps: IndexDeps & { readonly log: Log }): Indexin
 
   async function listAll(): Promise<void> {
     const indexed = new Map<string, number>();
-    for await (const [accountId, entry] of entriesUnder(store, KEYS.auditIndex.under())) {
-      indexed.set(
-        accountId,
-        numberIn(() => parseRecord(KEYS.auditIndex, entry).record.block),
-      );
-    }
-    for await (const [accountId, entry] of entriesUnder(store, KEYS.chain.under())) {
-      const blocks = numberIn(() => {
-        const { number, base } = parseRecord(KEYS.chain, entry).record;
-        return number - Math.max(base.number, indexed.get(accountId) ?? 0);
-      });
+    for await (const [accountId, { block }] of headsOf(store, KEYS.auditIndex)) indexed.set(accountId, block);
+    for await (const [accountId, { number, base }] of headsOf(store, KEYS.chain)) {
+      const blocks = number - Math.max(base.number, indexed.get(accountId) ?? 0);
       if (blocks >= DUE_ENTRIES) add(accountId, blocks);
     }
     isListed = true;
@@ -89,19 +80,4 @@ export function createIndexing(deps: IndexDeps & { readonly log: Log }): Indexin
       }
     },
   };
-}
-
-async function* entriesUnder(store: Store, prefix: KeyPrefix): AsyncGenerator<readonly [string, Entry], void> {
-  for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX })) {
-    for (const entry of entries) yield [entry.key.slice(prefix.length), entry];
-  }
-}
-
-/** A head that cannot be read tells nothing. */
-function numberIn(read: () => number): number {
-  try {
-    return read();
-  } catch {
-    return 0;
-  }
 }

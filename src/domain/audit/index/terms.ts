@@ -41,8 +41,15 @@ export function termsAskedFor({ actor, target, action, appId }: AuditFilter): re
 
 /** Tells whether a filter lets an entry through. */
 export function isAskedFor(accountId: string, entry: AuditRecord, filter: AuditFilter): boolean {
-  const { actor, target, action, appId } = filter;
-  if (target !== undefined && targetOf(accountId, entry) !== target) return false;
+  const { target } = filter;
+  return (target === undefined || targetOf(accountId, entry) === target) && hasAskedFor(entry, filter);
+}
+
+/** Tells the same but for the target. The command line goes by it where an earlier service gives every entry. */
+export function hasAskedFor(
+  entry: Pick<AuditRecord, 'actor' | 'action' | 'appId'>,
+  { actor, action, appId }: Omit<AuditFilter, 'target'>,
+): boolean {
   if (actor !== undefined && !isBy(entry.actor, actor)) return false;
   if (appId !== undefined && entry.appId !== appId) return false;
   if (action === undefined) return true;

@@ -6,7 +6,7 @@ import { readIndex } from '../index/find.ts';
 import { readChain } from '../seal.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { cursorOf, cursorText, type Cursor, type Spot, type Unsealed } from './cursor.ts';
-import { instantIn, type AuditBounds, type AuditOrder, type Reading } from './question.ts';
+import { asksForAll, instantIn, type AuditBounds, type AuditOrder, type Reading } from './question.ts';
 import { SealedEntries } from './sealed.ts';
 import { UnsealedEntries, unsealedFloor } from './unsealed.ts';
 
@@ -92,8 +92,9 @@ class Page {
   }
 
   async #sealed(spot: Spot | undefined): Promise<Cursor | undefined> {
-    const { reads, accountId, order } = this.#reading;
-    const sealed = new SealedEntries(this.#reading, this.#chain, (await readIndex(reads, accountId)).record, spot);
+    const { reads, accountId, order, bounds } = this.#reading;
+    const index = asksForAll(bounds) ? undefined : (await readIndex(reads, accountId)).record;
+    const sealed = new SealedEntries(this.#reading, this.#chain, index, spot);
     let given: Spot | undefined;
     while (!sealed.isRead) {
       if (!this.#mayReadOn) return { spot: sealed.spot };

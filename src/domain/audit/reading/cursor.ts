@@ -12,9 +12,9 @@ export interface Unsealed {
   /** The number of the newest block, and the revision up to which all was in a block. */
   readonly number: number;
   readonly through: number;
-  /** Of many entries, which come in the order of their keys: the part of a key that the reading has come to. */
+  /** Many entries come in the order of their keys: this is the part of a key that the reading has come to. */
   readonly key?: string | undefined;
-  /** Of few entries, which come in the order of the store: the name of the last one that was given. */
+  /** Few entries come in the order of the store: this is the name of the last one that was given. */
   readonly given?: string | undefined;
   /** All of those few have keys before this part of one. */
   readonly end?: string | undefined;

@@ -8,7 +8,7 @@ import { Refusal } from '../../refusal.ts';
 import { listInOrder } from '../following/store-order.ts';
 import { askAudit } from './ask.ts';
 import { isName } from './cursor.ts';
-import type { AuditBounds, AuditOrder } from './question.ts';
+import { asksForAll, type AuditBounds, type AuditOrder } from './question.ts';
 
 /** A page of an audit, in one of its two orders, with what is asked for alone. */
 interface AuditPageOf extends PageOf, AuditBounds {
@@ -36,8 +36,7 @@ export function createAuditEntries(deps: { readonly store: Store; readonly fleet
         throw new Refusal('not_found');
       }
       const { limit, after, order = 'asc', ...bounds } = page;
-      const isAsked = order === 'desc' || Object.values(bounds).some((bound) => bound !== undefined);
-      if (isAsked || (after !== undefined && !isName(after))) {
+      if (order === 'desc' || !asksForAll(bounds) || (after !== undefined && !isName(after))) {
         return await askAudit(deps.store, accountId, { ...page, order }, charge);
       }
       const { entries, next } = await listInOrder(deps.store, KEYS.audit.under(accountId), { limit, after });

@@ -14,6 +14,9 @@ export interface AuditBounds extends AuditFilter {
   readonly to?: number | undefined;
 }
 
+/** Tells whether every entry is asked for. */
+export const asksForAll = (bounds: AuditBounds): boolean => Object.values(bounds).every((bound) => bound === undefined);
+
 /** The means to read a page of an audit. */
 export interface Reading {
   readonly reads: BoundedReads;

@@ -15,7 +15,7 @@ import { hashOf, termsAskedFor } from '../index/terms.ts';
 import { readChain } from '../seal.ts';
 import type { Spot } from './cursor.ts';
 import { IndexPages } from './index-pages.ts';
-import { foundIn, isWithin, type Found, type Reading } from './question.ts';
+import { asksForAll, foundIn, isWithin, type Found, type Reading } from './question.ts';
 
 /** Entries that one step reads at most. */
 const STEP_ENTRIES = 100;
@@ -56,14 +56,17 @@ export class SealedEntries {
   #blocks = new Map<number, SealRecord>();
   #blocksAtOnce = BLOCKS_AT_FIRST;
 
-  /** @param index the head of the audit's index @param spot where it begins, by default at the end */
+  /**
+   * @param index the head of the audit's index, where not all is asked for
+   * @param spot where it begins, by default at the end
+   */
   constructor(reading: Reading, chain: ChainRecord, index: AuditIndexRecord | undefined, spot: Spot | undefined) {
     const { reads, accountId, order, bounds } = reading;
     [this.#reading, this.#chain, this.#head] = [reading, chain, index];
     this.#step = order === 'asc' ? 1 : -1;
     this.#hashes = termsAskedFor(bounds).map(hashOf);
-    this.#isAll = this.#hashes.length === 0 && bounds.from === undefined && bounds.to === undefined;
-    if (!this.#isAll && index) this.#pages = new IndexPages(reads, accountId, index, this.#step);
+    this.#isAll = asksForAll(bounds);
+    if (index) this.#pages = new IndexPages(reads, accountId, index, this.#step);
     const [first, end] = [chain.base.number + 1, chain.number + 1];
     const begin = spot ?? { block: order === 'asc' ? first : end, at: 0 };
     this.#spot = begin.block < first ? { block: first, at: 0 } : begin.block > end ? { block: end, at: 0 } : begin;

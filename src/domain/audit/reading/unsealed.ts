@@ -29,7 +29,7 @@ export async function unsealedFloor(reads: BoundedReads, accountId: string, numb
   const [newest] = number === 0 ? [] : await readBlocks(reads, accountId, number, number);
   const [name] = newest?.entries.at(-1) ?? [];
   if (!newest || name === undefined) return '';
-  // What is committed later has an older instant by the spread at most. The clock of that last one may be ahead.
+  // A later commit has an older instant by the spread at most. The clock of that last entry may be ahead.
   return placeAt(Math.min(newest.at, instantIn(name)) - 2 * SPREAD_MS);
 }
 
